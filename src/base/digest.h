@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace mesh {
+
+/// SHA-256 of `bytes` as 64 lower-case hexadecimal digits.
+[[nodiscard]] std::string sha256_hex(std::string_view bytes);
+
+/// `bytes` as lower-case hexadecimal digits.
+[[nodiscard]] std::string hex(std::string_view bytes);
+
+}  // namespace mesh

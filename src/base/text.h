@@ -1,0 +1,28 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace mesh {
+
+/// The pieces of `text` between each `separator`; an empty text gives one empty piece. The views
+/// point into `text`.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// `parts` with `separator` between each two.
+[[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
+
+/// The candidate that a person most likely meant by `word` (edit distance at most a third of its
+/// length, at least 1), or an empty string. Ties go to the first candidate.
+[[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+/// True where `bytes` are well-formed UTF-8 (no overlong forms, surrogates or values past U+10FFFF).
+[[nodiscard]] bool is_utf8(std::string_view bytes);
+
+/// `text` fit for one line of a terminal: control characters and bytes that are not UTF-8 become
+/// `\xNN`, and what is longer than `most` bytes is cut with `…`.
+[[nodiscard]] std::string printable(std::string_view text, std::size_t most = 120);
+
+}  // namespace mesh
