@@ -1,7 +1,7 @@
 #pragma once
 
-// What nearly every file uses and what is slow to read; see CONTRIBUTING.md, "Build time". Each file
-// still includes what it uses.
+// What nearly every file uses and what is slow to read; see CONTRIBUTING.md, "Build time". Each
+// file still includes what it uses.
 #include <algorithm>
 #include <chrono>
 #include <compare>

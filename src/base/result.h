@@ -64,19 +64,19 @@ using Status = Result<void>;
 
 /// `MESH_TRY(auto x, f());` declares x with f()'s value, or returns f()'s error.
 #define MESH_TRY(decl, expr) MESH_TRY_(decl, expr, MESH_JOIN(mesh_try_, __COUNTER__))
-#define MESH_TRY_(decl, expr, tmp)                              \
-  auto tmp = (expr);                                            \
-  if (!tmp) {                                                   \
-    return std::unexpected(std::move(tmp).error());             \
-  }                                                             \
+#define MESH_TRY_(decl, expr, tmp)                  \
+  auto tmp = (expr);                                \
+  if (!tmp) {                                       \
+    return std::unexpected(std::move(tmp).error()); \
+  }                                                 \
   decl = std::move(*tmp)
 
 /// `MESH_CHECK(f());` returns f()'s error where it has one (f returns a Result of anything).
 #define MESH_CHECK(expr) MESH_CHECK_(expr, MESH_JOIN(mesh_check_, __COUNTER__))
-#define MESH_CHECK_(expr, tmp)                                  \
-  do {                                                          \
-    auto tmp = (expr);                                          \
-    if (!tmp) {                                                 \
-      return std::unexpected(std::move(tmp).error());           \
-    }                                                           \
+#define MESH_CHECK_(expr, tmp)                        \
+  do {                                                \
+    auto tmp = (expr);                                \
+    if (!tmp) {                                       \
+      return std::unexpected(std::move(tmp).error()); \
+    }                                                 \
   } while (false)

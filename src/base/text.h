@@ -18,7 +18,8 @@ namespace mesh {
 /// length, at least 1), or an empty string. Ties go to the first candidate.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
-/// True where `bytes` are well-formed UTF-8 (no overlong forms, surrogates or values past U+10FFFF).
+/// True where `bytes` are well-formed UTF-8 (no overlong forms, surrogates or values past
+/// U+10FFFF).
 [[nodiscard]] bool is_utf8(std::string_view bytes);
 
 /// `text` fit for one line of a terminal: control characters and bytes that are not UTF-8 become

@@ -15,7 +15,7 @@ enum class Share { Service, Stream };
 struct Export {
   Share share = Share::Service;
   std::string subject;
-  bool stream_response = false;              // response_type: "stream"
+  bool stream_response = false;  // response_type: "stream"
   std::optional<int> account_token_position;
   friend auto operator<=>(const Export&, const Export&) = default;
 };
@@ -47,7 +47,8 @@ struct Account {
   Because because;
 };
 
-/// The accounts that hold `principals` (which are `principals(mesh)`), sorted by name, SYS included.
+/// The accounts that hold `principals` (which are `principals(mesh)`), sorted by name, SYS
+/// included.
 [[nodiscard]] std::vector<Account> accounts(const model::Mesh& mesh,
                                             std::span<const Principal> principals);
 

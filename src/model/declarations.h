@@ -53,9 +53,9 @@ struct BusSettings {
 
 struct EventsSettings {
   Milliseconds keep{};
-  std::int64_t per_event = 0;   // messages of each subject
-  std::int64_t largest = 0;     // bytes
-  std::int64_t disk = 0;        // bytes
+  std::int64_t per_event = 0;  // messages of each subject
+  std::int64_t largest = 0;    // bytes
+  std::int64_t disk = 0;       // bytes
   Milliseconds duplicates{};
   Place place;
 };
@@ -211,13 +211,13 @@ struct ModuleFile {
 
 struct Module {
   ModuleName name;
-  std::string path;           // as written, relative to mesh.toml
-  std::vector<NodeName> on;   // sorted; every node where `on = "all"`
+  std::string path;          // as written, relative to mesh.toml
+  std::vector<NodeName> on;  // sorted; every node where `on = "all"`
   Env env;
   bool each = false;
   std::shared_ptr<const ModuleFile> file;  // shared with modules of the same path
-  Place place;                // of [modules.NAME]
-  Place on_place;             // of its `on`
+  Place place;                             // of [modules.NAME]
+  Place on_place;                          // of its `on`
 };
 
 /// A whole mesh. Lists are sorted by name.

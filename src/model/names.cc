@@ -10,7 +10,9 @@ namespace mesh::model {
 
 namespace {
 
-bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+}
 
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= kLongestName && is_letter_or_digit(text.front()) &&
@@ -60,10 +62,10 @@ Status check_name(std::string_view what, std::string_view text) {
 Result<EventName> EventName::parse(std::string_view text) {
   const auto tokens = split(text, '.');
   if (tokens.size() > kMostEventTokens) {
-    return fail(Code::InvalidArgument, fmt::format("event name \"{}\" has {} parts, at most {} are "
-                                                   "allowed",
-                                                   printable(text), tokens.size(),
-                                                   kMostEventTokens));
+    return fail(Code::InvalidArgument,
+                fmt::format("event name \"{}\" has {} parts, at most {} are "
+                            "allowed",
+                            printable(text), tokens.size(), kMostEventTokens));
   }
   std::string hint;
   bool valid = true;
@@ -99,7 +101,9 @@ Result<EventRef> EventRef::parse(std::string_view text) {
                   event.text()};
 }
 
-std::string EventRef::text() const { return owner + (source == Source::Seat ? ":" : ".") + event; }
+std::string EventRef::text() const {
+  return owner + (source == Source::Seat ? ":" : ".") + event;
+}
 
 Result<VerbRef> VerbRef::parse(std::string_view text) {
   const auto at = text.find('.');
@@ -112,7 +116,9 @@ Result<VerbRef> VerbRef::parse(std::string_view text) {
   return VerbRef{std::move(seat), std::move(verb)};
 }
 
-std::string VerbRef::text() const { return seat.text() + "." + verb.text(); }
+std::string VerbRef::text() const {
+  return seat.text() + "." + verb.text();
+}
 
 Result<ToolRef> ToolRef::parse(std::string_view text) {
   const auto at = text.find('.');
@@ -125,7 +131,9 @@ Result<ToolRef> ToolRef::parse(std::string_view text) {
   return ToolRef{std::move(module), std::move(tool)};
 }
 
-std::string ToolRef::text() const { return module.text() + "." + tool.text(); }
+std::string ToolRef::text() const {
+  return module.text() + "." + tool.text();
+}
 
 Result<InstanceName> InstanceName::parse(std::string_view text) {
   const auto at = text.find('.');
@@ -138,6 +146,8 @@ Result<InstanceName> InstanceName::parse(std::string_view text) {
   return InstanceName{std::move(node), std::move(module)};
 }
 
-std::string InstanceName::text() const { return node.text() + "." + module.text(); }
+std::string InstanceName::text() const {
+  return node.text() + "." + module.text();
+}
 
 }  // namespace mesh::model

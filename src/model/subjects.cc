@@ -35,21 +35,33 @@ std::string accept_subject(const SeatName& seat, const VerbName& verb) {
   return kSeat + seat.text() + ".accept." + verb.text();
 }
 
-std::string accepts_subject(const SeatName& seat) { return kSeat + seat.text() + ".accept.>"; }
+std::string accepts_subject(const SeatName& seat) {
+  return kSeat + seat.text() + ".accept.>";
+}
 
-std::string declare_subject(const NodeName& node) { return kNode + node.text() + ".declare"; }
+std::string declare_subject(const NodeName& node) {
+  return kNode + node.text() + ".declare";
+}
 
-std::string report_subject(const NodeName& node) { return kNode + node.text() + ".report"; }
+std::string report_subject(const NodeName& node) {
+  return kNode + node.text() + ".report";
+}
 
-std::string ask_subject(const NodeName& node) { return kNode + node.text() + ".ask"; }
+std::string ask_subject(const NodeName& node) {
+  return kNode + node.text() + ".ask";
+}
 
 std::string retries_subject(const InstanceName& instance) {
   return "mesh.retry." + instance.text() + ".>";
 }
 
-std::string inbox_prefix(const InstanceName& instance) { return "_INBOX." + instance.text(); }
+std::string inbox_prefix(const InstanceName& instance) {
+  return "_INBOX." + instance.text();
+}
 
-std::string inbox_prefix(const NodeName& node) { return "_INBOX.node." + node.text(); }
+std::string inbox_prefix(const NodeName& node) {
+  return "_INBOX.node." + node.text();
+}
 
 std::string seat_stream(const SeatName& seat) {
   std::string out = "SEAT_";
@@ -63,13 +75,17 @@ std::string seat_stream(const SeatName& seat) {
   return out;
 }
 
-std::string seat_consumer(const SeatName& seat) { return seat_stream(seat) + "_worker"; }
+std::string seat_consumer(const SeatName& seat) {
+  return seat_stream(seat) + "_worker";
+}
 
 std::string instance_consumer(const InstanceName& instance) {
   return instance.node.text() + "_" + instance.module.text();
 }
 
-std::string deliver_subject(const std::string& consumer) { return "_DELIVER." + consumer; }
+std::string deliver_subject(const std::string& consumer) {
+  return "_DELIVER." + consumer;
+}
 
 std::string ack_subject(const std::string& stream, const std::string& consumer) {
   return "$JS.ACK." + stream + "." + consumer + ".>";
@@ -83,6 +99,8 @@ std::string next_subject(const std::string& stream, const std::string& consumer)
   return "$JS.API.CONSUMER.MSG.NEXT." + stream + "." + consumer;
 }
 
-std::string node_account(const NodeName& node) { return "NODE_" + node.text(); }
+std::string node_account(const NodeName& node) {
+  return "NODE_" + node.text();
+}
 
 }  // namespace mesh::model

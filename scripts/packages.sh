@@ -1,0 +1,99 @@
+# What a checkout needs beyond a bare Debian 12 or 13, and how it gets it. Sourced by ./dev.
+
+build_packages=(g++ cmake ninja-build pkg-config ccache libnats-dev nlohmann-json3-dev libtomlplusplus-dev
+  libsodium-dev libssl-dev libcrypt-dev libcli11-dev libfmt-dev libsqlite3-dev libgtest-dev libgmock-dev
+  librapidcheck-dev ca-certificates)
+test_packages=(python3 python3-jsonschema bash-completion)
+lint_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    say "this needs root or sudo: $*"
+    return 1
+  fi
+}
+
+has_package() {
+  [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+# need_packages "why" package…: installs those that are missing.
+need_packages() {
+  local why=$1 missing=() package
+  shift
+  for package in "$@"; do
+    has_package "$package" || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "installing ${missing[*]} ($why)"
+  mkdir -p build/log
+  if ! { as_root apt-get update &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } \
+    >build/log/apt.log 2>&1; then
+    tail -n 20 build/log/apt.log >&2
+    say "installing failed; the whole log is build/log/apt.log"
+    return 1
+  fi
+}
+
+# Node.js 18 or later with npm, for the demo's modules and the plain-client tests.
+need_node() {
+  command -v node >/dev/null && command -v npm >/dev/null || need_packages "to run modules in JavaScript" nodejs npm
+}
+
+# The nats-servers that are tested against: 2.10 and the newest that Debian's testing suite has, from
+# the machine's own Debian mirror and keyring through an apt root of their own. Nothing on the system
+# changes.
+need_nats_servers() {
+  need_nats_server trixie 2.10
+  need_nats_server testing newest
+  [ -e build/tools/nats-server ] || ln -sfn nats-2.10/nats-server build/tools/nats-server
+}
+
+need_nats_server() { # suite name
+  local suite=$1 folder=build/tools/nats-$2
+  [ ! -x "$folder/nats-server" ] || return 0
+  say "fetching nats-server of Debian's $suite suite into $folder (the system is left as it is)"
+  local root
+  root=$(mktemp -d "${TMPDIR:-/tmp}/mesh-apt.XXXXXX")
+  if ! fetch_nats_server "$suite" "$root" >"$root/log" 2>&1; then
+    tail -n 20 "$root/log" >&2
+    say "nats-server could not be fetched from the $suite suite of this machine's Debian mirror"
+    rm -rf "$root"
+    return 1
+  fi
+  mkdir -p "$folder"
+  cp "$(find "$root/unpacked" -name nats-server -type f -perm -u+x | head -n 1)" "$folder/nats-server.part"
+  mv "$folder/nats-server.part" "$folder/nats-server"
+  rm -rf "$root"
+  say "$("$folder/nats-server" -v)"
+}
+
+# The mirror that the machine's own sources name for Debian's main suite.
+debian_mirror() {
+  apt-get indextargets --format '$(SITE) $(CODENAME) $(COMPONENT) $(ORIGIN)' 'Created-By: Packages' |
+    awk '$3 == "main" && $2 !~ /security|updates|backports/ && /Debian/ {print $1; exit}'
+}
+
+fetch_nats_server() { # suite root
+  local suite=$1 root=$2 mirror
+  mirror=$(debian_mirror)
+  if [ -z "$mirror" ]; then
+    as_root apt-get update
+    mirror=$(debian_mirror)
+  fi
+  [ -n "$mirror" ] || { echo "no Debian mirror among this machine's apt sources"; return 1; }
+  mkdir -p "$root"/etc/{sources.list.d,preferences.d,apt.conf.d} "$root"/state/lists/partial "$root"/cache/archives/partial
+  printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s %s main\n' "$mirror" "$suite" \
+    >"$root/etc/sources.list"
+  local apt=(apt-get -o Dir::Etc="$root/etc" -o Dir::State="$root/state" -o Dir::Cache="$root/cache"
+    -o Dir::State::status=/dev/null -o Acquire::Languages=none -o APT::Architecture="$(dpkg --print-architecture)")
+  [ "$(id -u)" -ne 0 ] || apt+=(-o APT::Sandbox::User=root)
+  "${apt[@]}" update
+  (cd "$root" && "${apt[@]}" download nats-server)
+  dpkg-deb -x "$root"/nats-server_*.deb "$root/unpacked"
+}
