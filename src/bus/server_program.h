@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace mesh::bus {
+
+/// A version of nats-server. What follows the patch number (`-preview.1`) is not kept.
+struct Version {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  friend auto operator<=>(const Version&, const Version&) = default;
+
+  [[nodiscard]] std::string text() const;
+};
+
+/// The first version that Mesh works with. 2.9 ignores several filters of a consumer, and loses
+/// answers through imports in a reload.
+inline constexpr Version kOldestServer{2, 10, 0};
+
+/// A program that can be run as the bus.
+struct ServerProgram {
+  std::filesystem::path path;
+  Version version;
+};
+
+/// The version in `text`, such as `nats-server: v2.10.27` or `2.15.1`, or nothing.
+[[nodiscard]] std::optional<Version> parse_version(std::string_view text);
+
+/// The nats-server to run: `program` where it is given ([bus] program, a path or a name on PATH),
+/// otherwise `<directory of this executable>/../tools/nats-server`, otherwise `nats-server` on
+/// PATH; of the last two the first that is 2.10 or later. `NotFound` where there is none,
+/// `Unsupported` where all that were found are too old: the text says which and why.
+[[nodiscard]] Result<ServerProgram> find_server(const std::optional<std::string>& program,
+                                                const std::filesystem::path& executable_directory);
+
+/// What `program -v` says. `Unsupported` below 2.10.
+[[nodiscard]] Result<ServerProgram> examine_server(const std::filesystem::path& program);
+
+/// A configuration that the server accepted.
+struct Proof {
+  std::string digest;  // `sha256:…`; empty where this version prints none (before 2.11)
+};
+
+/// Lets `program` itself judge the configuration (`-t -c config`), without running it.
+/// `InvalidArgument` with the server's words, and the file and line where it gives them as place.
+[[nodiscard]] Result<Proof> prove_config(const std::filesystem::path& program,
+                                         const std::filesystem::path& config,
+                                         std::chrono::milliseconds timeout);
+
+}  // namespace mesh::bus
