@@ -1,0 +1,103 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "inventory/records.h"
+#include "os/clock.h"
+#include "os/random.h"
+#include "secrets/seal.h"
+
+namespace mesh::inventory {
+
+inline constexpr std::size_t kLargestSecret = 64U << 10U;
+
+/// The records of one mesh, in one SQLite file of mode 0600; what is secret in it is sealed under a
+/// key that is not in it. Readers never wait for a writer. One object is one connection: use it
+/// from one thread at a time. Every function may also fail with Corrupt (a damaged file; the hint
+/// says how to go back to a backup), Unavailable (disk full, I/O, another writer for longer than 10
+/// s).
+class Inventory {
+ public:
+  /// Creates the file with its identity, in one transaction. `clock` and `random` are borrowed for
+  /// the object's life. Errors: Conflict (there is one already), PermissionDenied.
+  [[nodiscard]] static Result<Inventory> create(const std::string& path,
+                                                const secrets::SealKey& key,
+                                                const Identity& identity, const os::Clock& clock,
+                                                os::Random& random);
+  /// Opens it and brings it to this version's schema, keeping a copy `<path>.v<N>` first. Errors:
+  /// NotFound, Unsupported (written by a newer Mesh: the message says which), PermissionDenied
+  /// (open to others; or the key belongs to another inventory).
+  [[nodiscard]] static Result<Inventory> open(const std::string& path, const secrets::SealKey& key,
+                                              const os::Clock& clock, os::Random& random);
+  Inventory(Inventory&&) noexcept;
+  Inventory& operator=(Inventory&&) noexcept;
+  ~Inventory();
+
+  [[nodiscard]] Result<Identity> identity();
+
+  // Pushes. Callers hold the lock (state.h) from `intend` to `record`.
+
+  /// Begins a push: gives it a number, keeps its files and credentials (one that exists is replaced
+  /// by the new one), in one transaction. An unfinished push before it is given up: its number
+  /// stays used. Returns the new number: one more than the greatest known and `intent.above`.
+  [[nodiscard]] Result<std::int64_t> intend(const Intent& intent);
+  /// Ends push `number`: what it intended holds. Credentials of `gone` principals are dropped; so
+  /// are files that no recorded push has. Recording twice is no error. Errors: NotFound.
+  [[nodiscard]] Status record(std::int64_t number, std::span<const std::string> gone);
+  /// The latest recorded push, or nothing before the first.
+  [[nodiscard]] Result<std::optional<Push>> latest();
+  /// The push that was intended and never recorded, if it is the last one.
+  [[nodiscard]] Result<std::optional<Push>> unfinished();
+  /// Recorded pushes, the newest first, at most `most`.
+  [[nodiscard]] Result<std::vector<Push>> history(std::size_t most);
+  [[nodiscard]] Result<std::optional<Push>> push(std::int64_t number);
+  /// The declarations that the push accepted, byte-exact, sorted by path.
+  [[nodiscard]] Result<std::vector<model::AcceptedFile>> files(std::int64_t number);
+
+  // Credentials.
+
+  /// Every principal's hash, in one select.
+  [[nodiscard]] Result<Hashes> hashes();
+  /// The secret itself. Errors: NotFound.
+  [[nodiscard]] Result<secrets::Secret> credential_secret(const std::string& principal);
+  /// Keeps credentials outside a push (`mesh bus-config`); one that exists is replaced.
+  [[nodiscard]] Status add_credentials(std::span<const NewCredential> credentials);
+
+  // Secrets of modules.
+
+  /// Keeps a value byte-exact. Errors: InvalidArgument (longer than 64 KiB, or a name that cannot
+  /// be a variable's or a file's: `[A-Za-z_][A-Za-z0-9_]*`, at most 128).
+  [[nodiscard]] Status set_secret(const SecretName& name, const secrets::Secret& value);
+  /// Errors: NotFound.
+  [[nodiscard]] Status remove_secret(const SecretName& name);
+  /// Sorted by module and name; no values.
+  [[nodiscard]] Result<std::vector<SecretInfo>> secrets();
+  /// The module's own value, else the mesh's. Errors: NotFound (the hint names the verb that sets
+  /// it).
+  [[nodiscard]] Result<secrets::Secret> find_secret(const std::string& module,
+                                                    const std::string& name);
+  /// The 32 bytes of MESH_KEY_FILE, the same on every node: made at the first question.
+  [[nodiscard]] Result<secrets::Secret> module_key(const std::string& module);
+
+  // Small facts of the controller (what the bus was last proved to hold, …): name -> text.
+  [[nodiscard]] Result<std::optional<std::string>> note(const std::string& name);
+  [[nodiscard]] Status set_note(const std::string& name, const std::string& value);
+
+  /// A consistent copy of the whole database as bytes, whatever others write meanwhile.
+  [[nodiscard]] Result<std::string> snapshot();
+  /// Reads every page and follows every reference. Errors: Corrupt.
+  [[nodiscard]] Status verify();
+
+ private:
+  struct Parts;
+  explicit Inventory(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace mesh::inventory

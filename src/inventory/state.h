@@ -1,0 +1,71 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "inventory/inventory.h"
+#include "os/clock.h"
+#include "os/lock.h"
+#include "os/random.h"
+#include "secrets/seal.h"
+#include "secrets/secret.h"
+#include "secrets/signing.h"
+
+namespace mesh::inventory {
+
+/// Where everything of a mesh lies: `.mesh/`, mode 0700.
+class StatePaths {
+ public:
+  explicit StatePaths(std::string root) : root_(std::move(root)) {}
+  [[nodiscard]] const std::string& root() const { return root_; }
+  [[nodiscard]] std::string database() const { return root_ + "/inventory.db"; }
+  [[nodiscard]] std::string lock() const { return root_ + "/lock"; }
+  [[nodiscard]] std::string keys() const { return root_ + "/keys"; }
+  [[nodiscard]] std::string seal_key() const { return root_ + "/keys/seal.key"; }
+  [[nodiscard]] std::string sign_key() const { return root_ + "/keys/sign.key"; }
+  [[nodiscard]] std::string bus() const { return root_ + "/bus"; }
+  [[nodiscard]] std::string bus_config() const { return root_ + "/bus/nats.conf"; }
+  [[nodiscard]] std::string jetstream() const { return root_ + "/bus/jetstream"; }
+  [[nodiscard]] std::string run() const { return root_ + "/run"; }
+  [[nodiscard]] std::string environments() const { return root_ + "/env"; }
+  [[nodiscard]] std::string work() const { return root_ + "/work"; }
+  [[nodiscard]] std::string log() const { return root_ + "/log"; }
+
+ private:
+  std::string root_;
+};
+
+/// The inventory and the keys, opened.
+struct State {
+  StatePaths paths;
+  secrets::SealKey seal_key;
+  secrets::SigningKey sign_key;
+  Inventory inventory;
+  Identity identity;
+};
+
+/// A state that has just been made. The recovery key is shown once and kept nowhere.
+struct NewState {
+  State state;
+  secrets::Secret recovery_text;
+};
+
+/// True where `root` holds a mesh's state (a half-made one, after a crash, does not count).
+[[nodiscard]] bool state_exists(const std::string& root);
+
+/// Makes the directory, the keys and the inventory. The inventory comes last, so that what was
+/// killed on the way is simply made again. `clock` and `random` are borrowed for the state's life.
+/// Errors: Conflict (there is a state already), PermissionDenied, Unavailable.
+[[nodiscard]] Result<NewState> create_state(const std::string& root, const std::string& mesh_name,
+                                            const os::Clock& clock, os::Random& random);
+
+/// Errors: NotFound (no state; the hint says `mesh init`), Corrupt (keys are missing or not those
+/// of the inventory), and as `Inventory::open`.
+[[nodiscard]] Result<State> open_state(const std::string& root, const os::Clock& clock,
+                                       os::Random& random);
+
+/// The lock that pushes exclude each other by. Errors: as `os::Lock::take`.
+[[nodiscard]] Result<os::Lock> lock_state(const std::string& root, const std::string& verb,
+                                          const os::Clock& clock);
+
+}  // namespace mesh::inventory
