@@ -28,6 +28,18 @@ inline constexpr const char* kControllerSystem = "controller.system";
 /// A subject on which nobody answers; see the account's import of `$JS.API.INFO`.
 inline constexpr const char* kVoid = "mesh.void";
 
+// What many principals' subjects have in common; the prefix of the controller's inbox in TOOLS.
+inline constexpr const char* kEveryModuleEvent = "mesh.mod.*.event.>";
+inline constexpr const char* kEverySeatEvent = "mesh.seat.*.event.>";
+inline constexpr const char* kEveryAccept = "mesh.seat.*.accept.*";
+inline constexpr const char* kEveryTool = "mesh.mod.*.tool.>";
+inline constexpr const char* kEveryDeclare = "mesh.node.*.declare";
+inline constexpr const char* kEveryReport = "mesh.node.*.report";
+inline constexpr const char* kEveryAsk = "mesh.node.*.ask";
+inline constexpr const char* kEveryRetry = "mesh.retry.>";
+inline constexpr const char* kEveryParked = "mesh.parked.>";
+inline constexpr const char* kControllerToolsInbox = "_INBOX.controller.tools";
+
 std::string event_subject(const ModuleName& module, const EventName& event);
 std::string event_subject(const SeatName& seat, const EventName& event);
 std::string event_subject(const EventRef& event);
