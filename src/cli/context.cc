@@ -1,0 +1,23 @@
+#include "cli/context.h"
+
+#include <filesystem>
+
+namespace mesh::cli {
+
+std::string Context::absolute(std::string_view path) const {
+  return (std::filesystem::path(directory) / path).lexically_normal().string();
+}
+
+bool Context::colour_out() const {
+  return console.out_is_terminal() && variable("NO_COLOR").value_or("").empty();
+}
+
+bool Context::colour_err() const {
+  return console.err_is_terminal() && variable("NO_COLOR").value_or("").empty();
+}
+
+void Context::say(std::string_view line) const {
+  console.err(std::string(line) + "\n");
+}
+
+}  // namespace mesh::cli

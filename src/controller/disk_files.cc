@@ -1,0 +1,105 @@
+#include "controller/disk_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace mesh::controller {
+
+namespace {
+
+/// A descriptor that is closed with its owner.
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) {
+      close(value_);
+    }
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+Code code_of(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return Code::NotFound;
+    case EACCES:
+    case EPERM:
+      return Code::PermissionDenied;
+    default:
+      return Code::InvalidArgument;
+  }
+}
+
+std::unexpected<Error> refused(const std::string& path, int error) {
+  return fail(code_of(error), fmt::format("{} cannot be read: {}", path, std::strerror(error)));
+}
+
+std::string full_path(const std::string& root, const std::string& path) {
+  return (std::filesystem::path(root) / path).string();
+}
+
+Result<std::string> read_descriptor(int descriptor, const std::string& path) {
+  std::string bytes;
+  std::array<char, 65536> piece{};
+  while (bytes.size() <= model::kLargestFile) {
+    const auto got = read(descriptor, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return refused(path, errno);
+    }
+    if (got == 0) {
+      return bytes;
+    }
+    bytes.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  return fail(Code::InvalidArgument,
+              fmt::format("{} is larger than {} MiB", path, model::kLargestFile >> 20U));
+}
+
+}  // namespace
+
+model::Files::Kind DiskFiles::kind(const std::string& path) const {
+  struct stat found{};
+  if (stat(full_path(root_, path).c_str(), &found) != 0) {
+    return Kind::Missing;
+  }
+  if (S_ISREG(found.st_mode)) {
+    return Kind::File;
+  }
+  return S_ISDIR(found.st_mode) ? Kind::Directory : Kind::Other;
+}
+
+Result<std::string> DiskFiles::read(const std::string& path) const {
+  // Without O_NONBLOCK opening a pipe would wait for its writer.
+  const Descriptor file(open(full_path(root_, path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) {
+    return refused(path, errno);
+  }
+  struct stat found{};
+  if (fstat(file.get(), &found) != 0) {
+    return refused(path, errno);
+  }
+  if (!S_ISREG(found.st_mode)) {
+    return fail(Code::InvalidArgument, fmt::format("{} is not a regular file", path));
+  }
+  return read_descriptor(file.get(), path);
+}
+
+}  // namespace mesh::controller

@@ -1,0 +1,49 @@
+#include "controller/workspace.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "controller/disk_files.h"
+
+namespace mesh::controller {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// `root` relative to `directory`, with `/` at its end; empty where they are the same.
+std::string shown(const fs::path& root, const fs::path& directory) {
+  const auto relative = root.lexically_relative(directory);
+  return relative == "." || relative.empty() ? std::string() : relative.string() + "/";
+}
+
+}  // namespace
+
+std::string Location::in_state(std::string_view path) const {
+  return (fs::path(state) / path).string();
+}
+
+Result<Location> locate(const std::string& directory, const std::optional<std::string>& state) {
+  auto root = fs::path(directory).lexically_normal();
+  if (!root.has_filename() && root.has_relative_path()) {
+    root = root.parent_path();  // a trailing slash
+  }
+  const auto start = root;
+  std::error_code failed;
+  while (!fs::exists(fs::symlink_status(root / "mesh.toml", failed))) {
+    if (root == root.root_path() || root.empty()) {
+      return fail(Code::InvalidArgument,
+                  fmt::format("there is no mesh.toml in {} or above it", directory),
+                  "`mesh init` makes one");
+    }
+    root = root.parent_path();
+  }
+  return Location{root.string(), state.value_or((root / ".mesh").string()), shown(root, start)};
+}
+
+model::Reading read_declarations(const Location& location) {
+  return model::read_mesh(DiskFiles(location.root), location.shown_prefix);
+}
+
+}  // namespace mesh::controller
