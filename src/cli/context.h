@@ -8,7 +8,9 @@
 
 #include "base/result.h"
 #include "cli/outcome.h"
+#include "os/clock.h"
 #include "os/interrupt.h"
+#include "os/random.h"
 
 namespace mesh::cli {
 
@@ -35,6 +37,8 @@ class Console {
 struct Context {
   Console& console;
   os::Interrupt& interrupt;
+  const os::Clock& clock;
+  os::Random& random;
   /// The environment variable of that name.
   std::function<std::optional<std::string>(const std::string&)> variable;
   std::string directory;             // absolute: where the search for mesh.toml begins (-C)

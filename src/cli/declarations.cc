@@ -84,6 +84,12 @@ Result<Declarations> declarations(Context& context) {
   return Declarations{std::move(location), std::move(reading)};
 }
 
+Result<inventory::State> open_state(const Context& context, const Declarations& declared) {
+  return controller::open_state(declared.location, declared.mesh().name,
+                                {context.clock, context.random},
+                                [&](std::string_view line) { context.say(line); });
+}
+
 Outcome problems_outcome(std::span<const Problem> problems, bool colour) {
   Outcome outcome;
   outcome.document = Json{{"problems", Json::array()}};

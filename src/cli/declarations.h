@@ -26,6 +26,11 @@ struct Declarations {
 /// document and exits 65.
 [[nodiscard]] Result<Declarations> declarations(Context& context);
 
+/// The state of the mesh that `declared` is; made first where there is none, which is said on
+/// stderr with the recovery key. Errors: as controller::open_state.
+[[nodiscard]] Result<inventory::State> open_state(const Context& context,
+                                                  const Declarations& declared);
+
 /// `check`'s outcome over `problems`.
 [[nodiscard]] Outcome problems_outcome(std::span<const model::Problem> problems, bool colour);
 

@@ -116,7 +116,15 @@ int run_verb(const Verb& verb, const CommandLine& line, Context& context, const 
 int run(std::span<const std::string> words, std::span<const Verb> verbs, Console& console,
         os::Interrupt& interrupt, const Process& process) {
   const bool json = wants_json(words);
-  Context context{console, interrupt, process.variable, process.directory, {}, {}, json, {}};
+  Context context{.console = console,
+                  .interrupt = interrupt,
+                  .clock = process.clock,
+                  .random = process.random,
+                  .variable = process.variable,
+                  .directory = process.directory,
+                  .state = {},
+                  .timeout = {},
+                  .json = json};
   const auto refuse = [&](const Error& error) {
     return print(console, error, json, context.colour_err());
   };

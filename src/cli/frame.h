@@ -13,6 +13,8 @@ namespace mesh::cli {
 
 /// What the frame needs of the process.
 struct Process {
+  const os::Clock& clock;
+  os::Random& random;
   std::string directory;  // the working directory, absolute
   std::function<std::optional<std::string>(const std::string&)> variable;
   /// Replaces this program (never returns on success): the exit code of the failure.

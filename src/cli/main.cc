@@ -10,7 +10,10 @@ int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   mesh::os::Interrupt interrupt;
   mesh::os::watch_signals(interrupt, mesh::os::OnSignal::Exit);
+  const mesh::os::SystemClock clock;
+  mesh::os::SystemRandom random;
   mesh::cli::ProcessConsole console;
   const auto verbs = mesh::cli::all_verbs();
-  return mesh::cli::run(words, verbs, console, interrupt, mesh::cli::this_process(interrupt));
+  return mesh::cli::run(words, verbs, console, interrupt,
+                        mesh::cli::this_process(interrupt, clock, random));
 }

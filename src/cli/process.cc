@@ -104,9 +104,13 @@ bool ProcessConsole::in_is_terminal() const {
   return isatty(STDIN_FILENO) == 1;
 }
 
-Process this_process(os::Interrupt& interrupt) {
-  Process process;
-  process.directory = working_directory();
+Process this_process(os::Interrupt& interrupt, const os::Clock& clock, os::Random& random) {
+  Process process{.clock = clock,
+                  .random = random,
+                  .directory = working_directory(),
+                  .variable = {},
+                  .exec = {},
+                  .watch_signals = {}};
   process.variable = [](const std::string& name) -> std::optional<std::string> {
     const char* value = std::getenv(name.c_str());
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);

@@ -16,7 +16,8 @@ class ProcessConsole : public Console {
   [[nodiscard]] bool in_is_terminal() const override;
 };
 
-/// The real process: its directory, environment, signals and exec.
-[[nodiscard]] Process this_process(os::Interrupt& interrupt);
+/// The real process: its directory, environment, signals and exec. All that is given is borrowed.
+[[nodiscard]] Process this_process(os::Interrupt& interrupt, const os::Clock& clock,
+                                   os::Random& random);
 
 }  // namespace mesh::cli

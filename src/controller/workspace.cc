@@ -46,4 +46,28 @@ model::Reading read_declarations(const Location& location) {
   return model::read_mesh(DiskFiles(location.root), location.shown_prefix);
 }
 
+Result<inventory::NewState> make_state(const Location& location, const std::string& mesh_name,
+                                       Edges edges) {
+  MESH_CHECK(ignore_state(location));
+  return inventory::create_state(location.state, mesh_name, edges.clock, edges.random);
+}
+
+std::string recovery_notice(const inventory::NewState& made) {
+  return fmt::format(
+      "made the state of mesh {} in {}\n"
+      "its recovery key opens backups, is shown this once and kept nowhere; write it down:\n"
+      "  {}",
+      made.state.identity.mesh_id, made.state.paths.root(), made.recovery_text.reveal());
+}
+
+Result<inventory::State> open_state(const Location& location, const std::string& mesh_name,
+                                    Edges edges, const Say& say) {
+  if (inventory::state_exists(location.state)) {
+    return inventory::open_state(location.state, edges.clock, edges.random);
+  }
+  MESH_TRY(auto made, make_state(location, mesh_name, edges));
+  say(recovery_notice(made));
+  return std::move(made.state);
+}
+
 }  // namespace mesh::controller

@@ -6,7 +6,10 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "inventory/state.h"
 #include "model/read.h"
+#include "os/clock.h"
+#include "os/random.h"
 
 namespace mesh::controller {
 
@@ -27,5 +30,31 @@ struct Location {
 
 /// Reads and checks the declarations of `location` from disk.
 [[nodiscard]] model::Reading read_declarations(const Location& location);
+
+/// The edges that whoever opens a state must give; they outlive it.
+struct Edges {
+  const os::Clock& clock;
+  os::Random& random;
+};
+
+/// Called with one line for the operator.
+using Say = std::function<void(std::string_view line)>;
+
+/// Makes the state of `location` and writes it into .gitignore. Errors: as inventory::create_state.
+[[nodiscard]] Result<inventory::NewState> make_state(const Location& location,
+                                                     const std::string& mesh_name, Edges edges);
+
+/// Opens the state of `location`; where there is none it is made first, and `say` is told so, with
+/// the recovery key. Errors: as inventory::open_state and create_state.
+[[nodiscard]] Result<inventory::State> open_state(const Location& location,
+                                                  const std::string& mesh_name, Edges edges,
+                                                  const Say& say);
+
+/// What to tell whoever has just made a state; it holds the recovery key.
+[[nodiscard]] std::string recovery_notice(const inventory::NewState& made);
+
+/// Adds the state's directory to the .gitignore beside mesh.toml, where it lies below and is not
+/// there yet; what stands in the file stays. True where it was added.
+[[nodiscard]] Result<bool> ignore_state(const Location& location);
 
 }  // namespace mesh::controller

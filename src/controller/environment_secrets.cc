@@ -1,0 +1,152 @@
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "controller/environment.h"
+#include "os/files.h"
+
+namespace mesh::controller {
+
+namespace {
+
+constexpr mode_t kReadOnly = 0400;
+
+Error with_place(Error error, const Place& place) {
+  if (error.code == Code::NotFound) {
+    error.code = Code::InvalidArgument;  // it is the declaration that cannot be carried out
+  }
+  error.place = place;
+  return error;
+}
+
+/// What one part needs: declared variables that are secrets, and the component's files.
+std::vector<NeededSecret> needed_by(const Part& part) {
+  std::vector<NeededSecret> needed;
+  const auto& module = part.module->name.text();
+  for (const auto& [name, value] : declared_variables(part)) {
+    if (value.secret) {
+      needed.push_back({module, value.text, value.place});
+    }
+  }
+  if (part.component != nullptr) {
+    for (const auto& secret : part.component->secrets) {
+      needed.push_back({module, secret.value, secret.place});
+    }
+  }
+  return needed;
+}
+
+/// The parts of a module on a node: one for each component, or one without.
+std::vector<Part> parts_of(const model::Mesh& mesh, const model::Module& module,
+                           const model::NodeName& name) {
+  const auto* node = mesh.node(name.text());
+  std::vector<Part> parts;
+  for (const auto& component : module.file->components) {
+    parts.push_back({node, &module, &component});
+  }
+  if (parts.empty()) {
+    parts.push_back({node, &module, nullptr});
+  }
+  return parts;
+}
+
+bool by_name(const NeededSecret& a, const NeededSecret& b) {
+  return std::tie(a.module, a.name) < std::tie(b.module, b.name);
+}
+
+bool same_name(const NeededSecret& a, const NeededSecret& b) {
+  return a.module == b.module && a.name == b.name;
+}
+
+Result<secrets::Secret> find(inventory::Inventory& inventory, const NeededSecret& needed) {
+  auto found = inventory.find_secret(needed.module, needed.name);
+  if (!found) {
+    return std::unexpected(with_place(std::move(found).error(), needed.place));
+  }
+  return found;
+}
+
+Status write_private(const std::string& path, std::string_view bytes) {
+  return os::write_file_atomic(path, bytes, kReadOnly);
+}
+
+/// A secret that is declared no more must not lie around.
+Status remove_others(const std::string& directory, const std::set<std::string>& wanted) {
+  std::error_code failed;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, failed)) {
+    if (!wanted.contains(entry.path().filename().string())) {
+      MESH_CHECK(os::remove_tree(entry.path().string()));
+    }
+  }
+  return {};
+}
+
+Status write_secrets(inventory::Inventory& inventory, const Part& part, const PartFiles& files) {
+  MESH_CHECK(os::make_private_dir(files.secrets()));
+  std::set<std::string> wanted;
+  if (part.component != nullptr) {
+    for (const auto& secret : part.component->secrets) {
+      MESH_TRY(const auto value,
+               find(inventory, {part.module->name.text(), secret.value, secret.place}));
+      MESH_CHECK(write_private(files.secrets() + "/" + secret.value, value.reveal()));
+      wanted.insert(secret.value);
+    }
+  }
+  return remove_others(files.secrets(), wanted);
+}
+
+Status write_files(inventory::State& state, const Part& part, const PartFiles& files) {
+  MESH_TRY(const auto password, state.inventory.credential_secret(part.instance().text()));
+  MESH_TRY(const auto key, state.inventory.module_key(part.module->name.text()));
+  MESH_CHECK(os::make_private_dir(state.paths.environments()));
+  MESH_CHECK(os::make_private_dir(files.directory()));
+  MESH_CHECK(write_private(files.password(), password.reveal()));
+  MESH_CHECK(write_private(files.key(), key.reveal()));
+  MESH_CHECK(write_private(files.tools(), tools_document(*part.module)));
+  return write_secrets(state.inventory, part, files);
+}
+
+}  // namespace
+
+std::vector<NeededSecret> needed_secrets(const model::Mesh& mesh) {
+  std::vector<NeededSecret> all;
+  for (const auto& module : mesh.modules) {
+    for (const auto& node : module.on) {
+      for (const auto& part : parts_of(mesh, module, node)) {
+        std::ranges::move(needed_by(part), std::back_inserter(all));
+      }
+    }
+  }
+  std::ranges::stable_sort(all, by_name);
+  const auto repeated = std::ranges::unique(all, same_name);
+  all.erase(repeated.begin(), repeated.end());
+  return all;
+}
+
+Status check_secrets(inventory::Inventory& inventory, const model::Mesh& mesh) {
+  for (const auto& needed : needed_secrets(mesh)) {
+    MESH_CHECK(find(inventory, needed));
+  }
+  return {};
+}
+
+Result<Variables> prepare_environment(inventory::State& state, const model::Mesh& mesh,
+                                      const Part& part, const std::string& root) {
+  const PartFiles files(state.paths, part);
+  MESH_CHECK(write_files(state, part, files));
+  auto variables = mesh_variables(mesh, part, files, root);
+  for (const auto& [name, value] : declared_variables(part)) {
+    if (!value.secret) {
+      variables.emplace(name, value.text);
+      continue;
+    }
+    MESH_TRY(const auto secret,
+             find(state.inventory, {part.module->name.text(), value.text, value.place}));
+    variables.emplace(name, secret.reveal());
+  }
+  return variables;
+}
+
+}  // namespace mesh::controller

@@ -1,0 +1,55 @@
+#include <filesystem>
+
+#include "base/text.h"
+#include "controller/workspace.h"
+#include "os/files.h"
+
+namespace mesh::controller {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kLargestIgnore = 1U << 20U;
+constexpr mode_t kOrdinaryFile = 0644;
+
+/// The line without what does not change its meaning here: slashes around it, white space behind.
+std::string_view core(std::string_view line) {
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '/')) {
+    line.remove_suffix(1);
+  }
+  if (line.starts_with('/')) {
+    line.remove_prefix(1);
+  }
+  return line;
+}
+
+bool names(std::string_view text, std::string_view directory) {
+  const auto lines = split(text, '\n');
+  return std::ranges::any_of(lines, [&](std::string_view line) { return core(line) == directory; });
+}
+
+}  // namespace
+
+Result<bool> ignore_state(const Location& location) {
+  const auto relative = fs::path(location.state).lexically_relative(location.root);
+  if (relative.empty() || relative == "." || *relative.begin() == "..") {
+    return false;
+  }
+  const auto path = location.root + "/.gitignore";
+  std::string text;
+  if (os::exists(path)) {
+    MESH_TRY(text, os::read_file(path, kLargestIgnore));
+  }
+  if (names(text, relative.string())) {
+    return false;
+  }
+  if (!text.empty() && !text.ends_with('\n')) {
+    text += '\n';
+  }
+  text += relative.string() + "/\n";
+  MESH_CHECK(os::write_file_atomic(path, text, kOrdinaryFile));
+  return true;
+}
+
+}  // namespace mesh::controller
