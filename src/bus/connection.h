@@ -43,6 +43,7 @@ class Subscription {
 
  private:
   friend class Connection;
+  friend class ConnectionState;
   struct State;
   explicit Subscription(std::shared_ptr<State> state);
   std::shared_ptr<State> state_;
@@ -64,12 +65,12 @@ class Connection {
   [[nodiscard]] Result<Message> request(std::string_view subject, std::string_view payload,
                                         Milliseconds timeout, std::span<const Header> headers = {});
 
-  /// Every answer that comes until `timeout` is over, or `most` have come, or for `quiet` none
-  /// came: for requests that several servers answer. None at all is `Timeout` or `Unavailable`.
-  [[nodiscard]] Result<std::vector<Message>> request_all(std::string_view subject,
-                                                         std::string_view payload,
-                                                         Milliseconds timeout, Milliseconds quiet,
-                                                         std::size_t most = 1024);
+  /// A request that may have several answers: calls `on_answer` for each on the calling thread,
+  /// until it returns zero, or nothing came for as long as it returned, or `timeout` is over.
+  /// `Timeout` and `Unavailable` only where not one answer came.
+  [[nodiscard]] Status request_stream(std::string_view subject, std::string_view payload,
+                                      Milliseconds timeout,
+                                      const std::function<Milliseconds(Message)>& on_answer);
 
   /// Sends `requests` in order with at most `in_flight` unanswered, and calls `on_answer(index,
   /// answer)` once for each, in the order of the answers, on the calling thread. `timeout` is for

@@ -48,10 +48,7 @@ TEST_P(RawClientOn, HearsRefusals) {
   EXPECT_EQ(refused.error().code, Code::PermissionDenied);
 }
 
-INSTANTIATE_TEST_SUITE_P(Servers, RawClientOn, testing::ValuesIn(server_versions()),
-                         [](const auto& each) {
-                           return "v" + each.param.substr(0, 1) + "_" + each.param.substr(2);
-                         });
+INSTANTIATE_TEST_SUITE_P(Servers, RawClientOn, testing::ValuesIn(server_versions()), version_name);
 
 }  // namespace
 }  // namespace mesh::test

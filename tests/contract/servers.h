@@ -3,6 +3,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "bus/connection.h"
 #include "tests/support/nats_server.h"
@@ -37,6 +38,13 @@ inline bus::ConnectOptions as(const NatsServer& server, const std::string& user)
   options.inbox = fmt::format("_INBOX.{}", user);
   options.name = "test";
   return options;
+}
+
+/// `v2_10` for `2.10`, in the names of tests.
+inline std::string version_name(const testing::TestParamInfo<std::string>& each) {
+  std::string name = "v" + each.param;
+  name[name.find('.')] = '_';
+  return name;
 }
 
 }  // namespace mesh::test
