@@ -1,11 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "base/result.h"
 #include "os/fd.h"
@@ -42,7 +43,7 @@ class LinePump {
   };
   explicit LinePump(Fd wake);
   void loop();
-  void take_new();
+  bool take_new();
   static bool read_some(Source& source);
   static void deliver(Source& source, bool at_end);
 

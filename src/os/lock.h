@@ -27,8 +27,8 @@ class Lock {
   [[nodiscard]] static Result<Lock> take(const std::string& path, const std::string& verb,
                                          const std::string& since);
 
-  /// Who holds the lock at this moment; nothing where nobody does. Takes nothing away from anyone:
-  /// it looks at the kernel's list of locks.
+  /// Who holds the lock at this moment; nothing where nobody does. It only asks the kernel, so it
+  /// never gets into the way of one who takes the lock.
   [[nodiscard]] static std::optional<LockHolder> holder(const std::string& path);
 
   /// Gives the lock back before the object ends.

@@ -91,6 +91,7 @@ class Process {
  private:
   Process() = default;
   void kill_and_reap();
+  bool reap(int options);
   pid_t pid_ = -1;
   Fd pidfd_;
   Fd out_;

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <atomic>
-
 #include "base/result.h"
 #include "os/clock.h"
 #include "os/fd.h"
@@ -17,7 +15,7 @@ class StopSignal {
 
   /// Readable from the first signal on, and stays so: put it into poll(), or into
   /// `RunOptions::stop_fd`.
-  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] int fd() const { return both_.get(); }
   /// The number of the first signal that came, 0 before.
   [[nodiscard]] int arrived();
   /// Waits for a signal; true where one came, false after `timeout`.
@@ -26,10 +24,12 @@ class StopSignal {
   [[nodiscard]] int count();
 
  private:
-  explicit StopSignal(Fd signals, Fd event) : signals_(std::move(signals)), fd_(std::move(event)) {}
+  StopSignal(Fd signals, Fd latch, Fd both)
+      : signals_(std::move(signals)), latch_(std::move(latch)), both_(std::move(both)) {}
   void drain();
-  Fd signals_;
-  Fd fd_;
+  Fd signals_;  // the signals that nobody has read yet
+  Fd latch_;    // readable for ever once one was read
+  Fd both_;     // an epoll over the two
   int first_ = 0;
   int count_ = 0;
 };

@@ -1,0 +1,140 @@
+#include "os/files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "os/errno_error.h"
+#include "os/fd.h"
+
+namespace mesh::os {
+namespace {
+
+Result<std::string> read_open(int fd, const std::string& path, std::size_t most) {
+  struct stat info{};
+  if (::fstat(fd, &info) != 0) {
+    return fail_errno(path, errno);
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return fail(Code::InvalidArgument, path + ": is not a regular file");
+  }
+  std::string bytes;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return fail_errno(path, errno);
+    }
+    if (got == 0) {
+      return bytes;
+    }
+    if (bytes.size() + static_cast<std::size_t>(got) > most) {
+      return fail(Code::InvalidArgument, fmt::format("{}: is larger than {} bytes", path, most));
+    }
+    bytes.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+// Not blocking on open: a FIFO in a file's place must not hang us.
+constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+
+Status write_all(int fd, const std::string& path, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) {
+      continue;
+    }
+    if (put < 0) {
+      return fail_errno(path, errno);
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return {};
+}
+
+Status write_temporary(int fd, const std::string& path, std::string_view bytes, mode_t mode) {
+  MESH_CHECK(write_all(fd, path, bytes));
+  if (::fchmod(fd, mode) != 0 || ::fsync(fd) != 0) {
+    return fail_errno(path, errno);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t most) {
+  const Fd fd(::open(path.c_str(), kReadFlags));
+  if (!fd.valid()) {
+    return fail_errno(path, errno);
+  }
+  return read_open(fd.get(), path, most);
+}
+
+Result<std::string> read_private_file(const std::string& path, std::size_t most) {
+  const Fd fd(::open(path.c_str(), kReadFlags | O_NOFOLLOW));
+  if (!fd.valid() && errno == ELOOP) {
+    return fail(Code::PermissionDenied, path + ": is a symbolic link, and it holds a secret",
+                "put the file itself there");
+  }
+  struct stat info{};
+  if (!fd.valid() || ::fstat(fd.get(), &info) != 0) {
+    return fail_errno(path, errno);
+  }
+  if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+    return fail(Code::PermissionDenied, path + ": belongs to another user",
+                fmt::format("chown {} {}", ::geteuid(), path));
+  }
+  if (S_ISREG(info.st_mode) && (info.st_mode & 077U) != 0) {
+    return fail(Code::PermissionDenied, path + ": is open to other users, and it holds a secret",
+                fmt::format("chmod 600 {}", path));
+  }
+  return read_open(fd.get(), path, most);
+}
+
+Status write_file_atomic(const std::string& path, std::string_view bytes, mode_t mode) {
+  std::string temporary = path + ".new.XXXXXX";
+  const Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  if (!fd.valid()) {
+    return fail_errno(path, errno);
+  }
+  if (auto written = write_temporary(fd.get(), path, bytes, mode); !written) {
+    ::unlink(temporary.c_str());
+    return written;
+  }
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int number = errno;
+    ::unlink(temporary.c_str());
+    return fail_errno(path, number);
+  }
+  return sync_dir(dir_name(path));
+}
+
+bool exists(const std::string& path) {
+  struct stat info{};
+  return ::lstat(path.c_str(), &info) == 0;
+}
+
+Status sync_dir(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid() || ::fsync(fd.get()) != 0) {
+    return fail_errno(path, errno);
+  }
+  return {};
+}
+
+std::string dir_name(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  if (slash == std::string::npos) {
+    return ".";
+  }
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace mesh::os
