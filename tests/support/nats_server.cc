@@ -89,7 +89,7 @@ std::string read_file(const fs::path& file) {
 }  // namespace
 
 std::vector<std::string> server_versions() {
-  return {"2.10", "2.15"};
+  return {"2.10", "newest"};
 }
 
 fs::path server_program(std::string_view version) {
