@@ -33,6 +33,8 @@ class SigningKey {
   [[nodiscard]] static Result<SigningKey> from_seed(std::string_view seed);
   [[nodiscard]] const Secret& seed() const { return seed_; }
   [[nodiscard]] const PublicKey& public_key() const { return public_key_; }
+  /// libsodium's form, the seed and the public key: 64 bytes.
+  [[nodiscard]] const Secret& expanded() const { return expanded_; }
   /// 64 bytes; the same message gives the same signature.
   [[nodiscard]] std::string sign(std::string_view message) const;
 
@@ -41,9 +43,8 @@ class SigningKey {
       : seed_(std::move(seed)),
         expanded_(std::move(expanded)),
         public_key_(std::move(public_key)) {}
-  friend class SealedBox;
   Secret seed_;
-  Secret expanded_;  // libsodium's form: seed and public key
+  Secret expanded_;
   PublicKey public_key_;
 };
 
