@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "natsconf/dialect.h"
 
 /// The configuration grammar of nats-server, read exactly as the server's own reader does: what it
 /// accepts and refuses, odd corners included (measured against `nats-server -t` of 2.10 and 2.15).
@@ -19,7 +20,7 @@ enum class Type : std::uint8_t { Map, Array, String, Integer, Float, Bool, Datet
 [[nodiscard]] const char* type_name(Type type);
 
 /// A place in a text; both count from 1, columns in bytes. `source` is an index into
-/// Document::sources().
+/// Document::source.
 struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
@@ -38,7 +39,7 @@ class Value {
   [[nodiscard]] bool from_variable() const { return from_variable_; }
 
   /// A String's content. For Integer, Float, Bool and Datetime: as it was written.
-  [[nodiscard]] std::string_view text() const { return {text_, type_ <= Type::Array ? 0 : size_}; }
+  [[nodiscard]] std::string_view text() const;
   [[nodiscard]] std::int64_t integer() const { return type_ == Type::Integer ? integer_ : 0; }
   [[nodiscard]] double real() const { return type_ == Type::Float ? real_ : 0; }
   [[nodiscard]] bool boolean() const { return type_ == Type::Bool && integer_ != 0; }
@@ -64,8 +65,10 @@ class Value {
     std::int64_t integer_ = 0;
     double real_;
   };
-  std::size_t size_ = 0;
+  std::uint32_t size_ = 0;
+  std::uint32_t values_ = 1;  // how many values this one stands for, itself included
   Position at_;
+  std::uint16_t depth_ = 0;  // of maps and arrays
   Type type_ = Type::String;
   bool from_variable_ = false;
 };
@@ -96,15 +99,18 @@ class Surroundings {
   [[nodiscard]] virtual std::optional<std::string> variable(std::string_view name) = 0;
 };
 
-/// Most levels of files that include one another; nats-server has no bound and runs out of memory.
+/// Most levels of files that include one another, or of variables that name variables; nats-server
+/// has no bound and runs out of memory.
 inline constexpr int kDeepestInclude = 32;
 
 /// A text that was read, with all that it includes. It owns every byte that its values point to.
 class Document {
  public:
   [[nodiscard]] const Value& root() const;
-  /// The names of the texts, the first that of the text itself.
-  [[nodiscard]] std::span<const std::string> sources() const;
+  /// How many texts were read, and their names: 0 is the text itself, a variable of the environment
+  /// is `$NAME`.
+  [[nodiscard]] std::size_t sources() const;
+  [[nodiscard]] const std::string& source(std::size_t index) const;
   /// A position as errors and problems name it.
   [[nodiscard]] Place place(Position at) const;
 
@@ -119,10 +125,23 @@ class Document {
   std::unique_ptr<Storage> storage_;
 };
 
-/// Reads `text`, which is called `name`. Errors: InvalidArgument with the place, in the grammar's
-/// words; what `surroundings` answered. Without `surroundings` every include is refused and the
-/// environment is empty.
-[[nodiscard]] Result<Document> parse(std::string text, std::string name = {},
-                                     Surroundings* surroundings = nullptr);
+/// How a text is read. Without `surroundings` every include is refused and the environment is
+/// empty.
+struct Reading {
+  std::string name = {};  // of the text, for errors and places
+  Surroundings* surroundings = nullptr;
+  Dialect dialect = Dialect::Nats210;
+};
+
+/// Most values that a text may stand for once its variables are filled in, and most bytes of one.
+inline constexpr std::uint32_t kMostValues = 20'000'000;
+/// Most maps and arrays within one another, so that values can be walked through by recursion.
+inline constexpr std::uint16_t kDeepestValue = 1000;
+inline constexpr std::size_t kLargestText = std::size_t{1} << 31U;
+
+/// Reads `text` as nats-server reads a configuration. A text without any value is an empty map (the
+/// server refuses it afterwards). Errors: InvalidArgument with the place; whatever `surroundings`
+/// answered.
+[[nodiscard]] Result<Document> parse(std::string text, const Reading& reading = {});
 
 }  // namespace mesh::natsconf
