@@ -30,10 +30,11 @@ inline constexpr int kInterrupted = 130;
 [[nodiscard]] int exit_code_of(Code code);
 
 /// A program that takes the place of this one, in the caller's directory, with `added` over the
-/// caller's environment.
+/// caller's environment and without `removed`.
 struct Exec {
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> added;
+  std::vector<std::string> removed;
 };
 
 /// What a verb came to. `text` is for people and goes to stdout, as does `document` with --json (a

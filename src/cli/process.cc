@@ -37,6 +37,9 @@ int exec_command(const Exec& exec) {
   for (const auto& [name, value] : exec.added) {
     setenv(name.c_str(), value.c_str(), 1);
   }
+  for (const auto& name : exec.removed) {
+    unsetenv(name.c_str());
+  }
   auto words = exec.command;
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);

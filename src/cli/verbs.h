@@ -35,6 +35,7 @@ Verb history_verb();
 Verb backup_verb();
 Verb restore_verb();
 Verb completion_verb();
+Verb complete_verb();
 Verb help_verb();
 
 }  // namespace mesh::cli

@@ -72,4 +72,23 @@ Result<std::vector<NewCredential>> missing_credentials(std::span<const std::stri
   return made;
 }
 
+Result<std::vector<std::string>> issue_credentials(inventory::State& state,
+                                                   std::span<const std::string> users,
+                                                   const std::string& verb, Edges edges) {
+  std::vector<std::string> names;
+  MESH_TRY(const auto before, state.inventory.hashes());
+  if (std::ranges::all_of(users, [&](const auto& user) { return before.contains(user); })) {
+    return names;
+  }
+  MESH_TRY(const auto lock, inventory::lock_state(state.paths.root(), verb, edges.clock));
+  // Another process may have issued them before the lock was ours.
+  MESH_TRY(const auto hashes, state.inventory.hashes());
+  MESH_TRY(const auto made, missing_credentials(users, hashes, edges.random));
+  MESH_CHECK(state.inventory.add_credentials(made));
+  for (const auto& credential : made) {
+    names.push_back(credential.principal);
+  }
+  return names;
+}
+
 }  // namespace mesh::controller

@@ -134,9 +134,11 @@ Result<Part> find_part(const model::Mesh& mesh, std::string_view instance,
 }
 
 PartFiles::PartFiles(const inventory::StatePaths& paths, const Part& part)
-    : directory_(paths.environments() + "/" + part.instance().text()),
-      secrets_(directory_ + "/secrets" +
-               (part.component == nullptr ? "" : "." + part.component->name.text())) {}
+    : directory_(paths.environments() + "/" + part.instance().text()) {
+  const auto suffix = part.component == nullptr ? "" : "." + part.component->name.text();
+  secrets_ = directory_ + "/secrets" + suffix;
+  variables_ = directory_ + "/variables" + suffix;
+}
 
 Variables mesh_variables(const model::Mesh& mesh, const Part& part, const PartFiles& files,
                          const std::string& root) {

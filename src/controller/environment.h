@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,10 +43,13 @@ class PartFiles {
   [[nodiscard]] std::string key() const { return directory_ + "/key"; }
   [[nodiscard]] std::string tools() const { return directory_ + "/tools.json"; }
   [[nodiscard]] const std::string& secrets() const { return secrets_; }
+  /// Values of variables that are secrets, for `shown_variables`.
+  [[nodiscard]] const std::string& variables() const { return variables_; }
 
  private:
   std::string directory_;
   std::string secrets_;
+  std::string variables_;
 };
 
 /// The variables `MESH_…`. Paths in the declarations are relative to `root`. Pure.
@@ -75,11 +79,23 @@ struct NeededSecret {
 /// place.
 [[nodiscard]] Status check_secrets(inventory::Inventory& inventory, const model::Mesh& mesh);
 
+/// A part's variables, and which of them hold a secret's value.
+struct PreparedEnvironment {
+  Variables variables;
+  std::set<std::string> secret;  // names
+};
+
 /// Writes the part's files (directories 0700, files 0400) and returns all its variables, declared
 /// ones included. Errors: NotFound (no credential yet), InvalidArgument (a secret is not set), and
 /// those of the files.
-[[nodiscard]] Result<Variables> prepare_environment(inventory::State& state,
-                                                    const model::Mesh& mesh, const Part& part,
-                                                    const std::string& root);
+[[nodiscard]] Result<PreparedEnvironment> prepare_environment(inventory::State& state,
+                                                              const model::Mesh& mesh,
+                                                              const Part& part,
+                                                              const std::string& root);
+
+/// The variables as they may be shown: where one holds a secret, the path of a file (0400) that is
+/// written with its value.
+[[nodiscard]] Result<Variables> shown_variables(const PartFiles& files,
+                                                const PreparedEnvironment& prepared);
 
 }  // namespace mesh::controller

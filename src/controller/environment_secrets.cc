@@ -132,21 +132,37 @@ Status check_secrets(inventory::Inventory& inventory, const model::Mesh& mesh) {
   return {};
 }
 
-Result<Variables> prepare_environment(inventory::State& state, const model::Mesh& mesh,
-                                      const Part& part, const std::string& root) {
+Result<PreparedEnvironment> prepare_environment(inventory::State& state, const model::Mesh& mesh,
+                                                const Part& part, const std::string& root) {
   const PartFiles files(state.paths, part);
   MESH_CHECK(write_files(state, part, files));
-  auto variables = mesh_variables(mesh, part, files, root);
+  PreparedEnvironment prepared;
+  prepared.variables = mesh_variables(mesh, part, files, root);
   for (const auto& [name, value] : declared_variables(part)) {
     if (!value.secret) {
-      variables.emplace(name, value.text);
+      prepared.variables.emplace(name, value.text);
       continue;
     }
     MESH_TRY(const auto secret,
              find(state.inventory, {part.module->name.text(), value.text, value.place}));
-    variables.emplace(name, secret.reveal());
+    prepared.variables.emplace(name, secret.reveal());
+    prepared.secret.insert(name);
   }
-  return variables;
+  return prepared;
+}
+
+Result<Variables> shown_variables(const PartFiles& files, const PreparedEnvironment& prepared) {
+  auto shown = prepared.variables;
+  if (!prepared.secret.empty() || os::exists(files.variables())) {
+    MESH_CHECK(os::make_private_dir(files.variables()));
+    MESH_CHECK(remove_others(files.variables(), prepared.secret));
+  }
+  for (const auto& name : prepared.secret) {
+    const auto path = files.variables() + "/" + name;
+    MESH_CHECK(write_private(path, prepared.variables.at(name)));
+    shown[name] = path;
+  }
+  return shown;
 }
 
 }  // namespace mesh::controller

@@ -1,0 +1,43 @@
+#include "cli/reasons.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "broker/subject_algebra.h"
+
+namespace mesh::cli {
+
+std::string reason_text(const Because& because) {
+  if (because.place.file_name().empty()) {
+    return because.text;
+  }
+  return fmt::format("{} ({}:{})", because.text, because.place.file_name(), because.place.line);
+}
+
+Result<broker::Principal> find_principal(std::span<const broker::Principal> principals,
+                                         std::string_view name) {
+  std::vector<std::string> names;
+  for (const auto& principal : principals) {
+    if (principal.name == name) {
+      return principal;
+    }
+    names.push_back(principal.name);
+  }
+  const auto meant = nearest(name, names);
+  return fail(Code::NotFound, fmt::format("there is no principal '{}'", printable(name)),
+              meant.empty() ? "`mesh grants` lists them" : fmt::format("did you mean {}?", meant));
+}
+
+Status check_subject(std::string_view subject) {
+  if (broker::is_subject(subject)) {
+    return {};
+  }
+  return fail(
+      Code::Usage, fmt::format("'{}' is no subject", printable(subject)),
+      "tokens joined by dots, as mesh.mod.shop.event.order.placed; `*` stands for one token, "
+      "a last `>` for one or more");
+}
+
+}  // namespace mesh::cli
