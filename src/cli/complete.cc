@@ -113,15 +113,16 @@ std::set<std::string> positional_words(Context& context, std::span<const Verb> v
                   : std::set<std::string>();
 }
 
-constexpr std::string_view kBash = R"(# bash completion of mesh: source it, or put it where bash-completion finds it
+constexpr std::string_view kBash =
+    R"sh(# bash completion of mesh: source it, or put it where bash-completion finds it
 _mesh() {
   local IFS=$'\n'
   COMPREPLY=($(compgen -W "$(mesh __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)" -- "${COMP_WORDS[COMP_CWORD]}"))
 }
 complete -o default -F _mesh mesh
-)";
+)sh";
 
-constexpr std::string_view kZsh = R"(#compdef mesh
+constexpr std::string_view kZsh = R"sh(#compdef mesh
 # zsh completion of mesh: put it as _mesh into a directory of $fpath
 _mesh() {
   local -a found
@@ -136,15 +137,16 @@ if {
 else
   compdef _mesh mesh
 fi
-)";
+)sh";
 
-constexpr std::string_view kFish = R"(# fish completion of mesh: put it into ~/.config/fish/completions/mesh.fish
+constexpr std::string_view kFish =
+    R"sh(# fish completion of mesh: put it into ~/.config/fish/completions/mesh.fish
 function __mesh_complete
     set -l before (commandline -opc)
     mesh __complete -- $before[2..-1] (commandline -ct) 2>/dev/null
 end
 complete -c mesh -a '(__mesh_complete)'
-)";
+)sh";
 
 }  // namespace
 
