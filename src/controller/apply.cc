@@ -1,0 +1,167 @@
+#include "controller/apply.h"
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "bus/jetstream.h"
+#include "plan/config_diff.h"
+
+namespace mesh::controller {
+
+namespace {
+
+using plan::Operation;
+using plan::Request;
+
+/// Consumers in one pipelined piece; between pieces the operator may interrupt.
+constexpr std::size_t kPiece = 512;
+
+Status check_echo(const Operation& operation, const nlohmann::json& answered) {
+  const auto fields = plan::echo_differences(operation.config, answered);
+  if (fields.empty()) {
+    return {};
+  }
+  const auto what = operation.consumer.empty()
+                        ? "stream " + operation.stream
+                        : "consumer " + operation.stream + "." + operation.consumer;
+  return fail(Code::Unsupported,
+              fmt::format("the server did not take over {} of {}", join(fields, ", "), what),
+              "this version of nats-server does not know it: run a newer one");
+}
+
+/// Streams and removals, one after the other.
+class Applier {
+ public:
+  Applier(bus::Connection& mesh, Steps& steps, std::uint64_t& writes)
+      : jetstream_(mesh), steps_(steps), writes_(writes) {}
+
+  Status streams(std::span<const Operation* const> operations) {
+    for (const auto* operation : operations) {
+      MESH_CHECK(stream(*operation));
+    }
+    return {};
+  }
+
+  Status consumers(std::span<const Operation* const> operations, bus::Raise how) {
+    for (std::size_t at = 0; at < operations.size(); at += kPiece) {
+      const auto piece = operations.subspan(at, std::min(kPiece, operations.size() - at));
+      MESH_CHECK(steps_.next(fmt::format("raise {} consumers", piece.size())));
+      MESH_CHECK(consumer_piece(piece, how));
+    }
+    return {};
+  }
+
+  Status remove(const Operation& operation) {
+    MESH_CHECK(steps_.next(fmt::format("remove {} {}", operation.stream, operation.consumer)));
+    const auto gone = operation.consumer.empty()
+                          ? jetstream_.delete_stream(operation.stream)
+                          : jetstream_.delete_consumer(operation.stream, operation.consumer);
+    if (!gone && gone.error().code != Code::NotFound) {
+      return within("remove " + operation.stream + " " + operation.consumer, gone.error());
+    }
+    writes_ += gone ? 1U : 0U;
+    return {};
+  }
+
+ private:
+  Status stream(const Operation& operation) {
+    if (operation.request == Request::DeleteStream) {
+      return remove(operation);
+    }
+    const bool create = operation.request == Request::CreateStream;
+    MESH_CHECK(steps_.next((create ? "create stream " : "update stream ") + operation.stream));
+    auto info = create ? jetstream_.create_stream(operation.config)
+                       : jetstream_.update_stream(operation.config);
+    if (!info) {
+      return within("stream " + operation.stream, std::move(info).error());
+    }
+    ++writes_;
+    auto same = check_echo(operation, info->config);
+    if (!same && create) {
+      MESH_CHECK(jetstream_.delete_stream(operation.stream));
+    }
+    return same;
+  }
+
+  Status consumer_piece(std::span<const Operation* const> piece, bus::Raise how) {
+    std::vector<bus::WantedConsumerConfig> wanted;
+    for (const auto* operation : piece) {
+      wanted.push_back({operation->stream, operation->config});
+    }
+    Status first;
+    std::vector<const Operation*> wrong;
+    jetstream_.raise_consumers(wanted, how, [&](std::size_t i, Result<bus::ConsumerInfo> echo) {
+      Status answer;
+      if (!echo) {
+        answer = within(fmt::format("consumer {}.{}", piece[i]->stream, piece[i]->consumer),
+                        std::move(echo).error());
+      } else {
+        ++writes_;
+        answer = check_echo(*piece[i], echo->config);
+        if (!answer && how == bus::Raise::Create) {
+          wrong.push_back(piece[i]);
+        }
+      }
+      if (!answer && first) {
+        first = std::move(answer);
+      }
+    });
+    for (const auto* operation : wrong) {
+      MESH_CHECK(jetstream_.delete_consumer(operation->stream, operation->consumer));
+    }
+    return first;
+  }
+
+  bus::JetStream jetstream_;
+  Steps& steps_;
+  std::uint64_t& writes_;
+};
+
+template <class Wanted>
+std::vector<const Operation*> pick(std::span<const plan::Change> changes,
+                                   std::vector<Operation> plan::Change::* which, Wanted wanted) {
+  std::vector<const Operation*> out;
+  for (const auto& change : changes) {
+    for (const auto& operation : change.*which) {
+      if (wanted(operation)) {
+        out.push_back(&operation);
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<const Operation*> pick(std::span<const plan::Change> changes,
+                                   std::vector<Operation> plan::Change::* which, Request request) {
+  return pick(changes, which, [&](const auto& one) { return one.request == request; });
+}
+
+}  // namespace
+
+Status raise(bus::Connection& mesh, std::span<const plan::Change> changes, Steps& steps,
+             std::uint64_t& writes) {
+  using plan::Change;
+  Applier applier(mesh, steps, writes);
+  MESH_CHECK(applier.streams(
+      pick(changes, &Change::operations, [](const auto& one) { return one.consumer.empty(); })));
+  for (const auto* operation : pick(changes, &Change::operations, Request::DeleteConsumer)) {
+    MESH_CHECK(applier.remove(*operation));
+  }
+  MESH_CHECK(applier.consumers(pick(changes, &Change::operations, Request::CreateConsumer),
+                               bus::Raise::Create));
+  return applier.consumers(pick(changes, &Change::operations, Request::UpdateConsumer),
+                           bus::Raise::Update);
+}
+
+Status clean_up(bus::Connection& mesh, std::span<const plan::Change> changes, Steps& steps,
+                std::uint64_t& writes) {
+  Applier applier(mesh, steps, writes);
+  for (const auto request : {Request::DeleteConsumer, Request::DeleteStream}) {
+    for (const auto* operation : pick(changes, &plan::Change::cleanup, request)) {
+      MESH_CHECK(applier.remove(*operation));
+    }
+  }
+  return {};
+}
+
+}  // namespace mesh::controller

@@ -1,0 +1,117 @@
+#include "controller/bus_link.h"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "model/subjects.h"
+#include "os/files.h"
+
+namespace mesh::controller {
+
+namespace {
+
+constexpr std::size_t kLargestCa = 1U << 20U;
+
+Status check_servers(const std::vector<bus::ServerState>& servers) {
+  for (const auto& server : servers) {
+    const auto version = bus::parse_version(server.version);
+    if (version && *version < bus::kOldestServer) {
+      return fail(Code::Unsupported,
+                  fmt::format("nats-server {} is too old ({} is {})", server.version, server.name,
+                              "2.9 ignores several filters of a consumer and loses answers in a "
+                              "reload"),
+                  "run 2.10 or later");
+    }
+    if (server.ack_v2) {
+      return fail(Code::Unsupported,
+                  fmt::format("server {} has feature flag js_ack_fc_v2 on", server.name),
+                  "switch it off: feature_flags { js_ack_fc_v2: false }");
+    }
+  }
+  return {};
+}
+
+Result<std::string> ca_of(const model::Mesh& mesh, const std::string& root) {
+  if (!mesh.bus.ca) {
+    return std::string();
+  }
+  const auto path = std::filesystem::path(root) / *mesh.bus.ca;
+  return os::read_file(path.string(), kLargestCa);
+}
+
+/// An error of the login, in words that say whose fault it is.
+Error login_error(Error error, const model::Mesh& mesh) {
+  if (error.code == Code::PermissionDenied) {
+    error.hint = mesh.bus.managed
+                     ? "the bus that runs does not know this state's credentials: end it and start "
+                       "`mesh controller` again"
+                     : "the server must include the file of [bus] config; `mesh push` writes it";
+  } else if (error.code == Code::Unavailable && error.hint.empty()) {
+    error.hint = mesh.bus.managed ? "start it with `mesh controller` or `mesh up`"
+                                  : "is the server of [bus] running?";
+  }
+  return error;
+}
+
+}  // namespace
+
+std::string server_record_file(const inventory::StatePaths& paths) {
+  return paths.bus() + "/server.json";
+}
+
+Result<BusAddress> bus_address(const model::Mesh& mesh, const inventory::StatePaths& paths) {
+  if (!mesh.bus.managed) {
+    return BusAddress{mesh.bus.urls(), {}};
+  }
+  MESH_TRY(auto record, bus::running_server(server_record_file(paths)));
+  if (!record) {
+    return fail(Code::Unavailable, "the bus does not run",
+                "start it with `mesh controller` or `mesh up`");
+  }
+  const auto host = record->host.find(':') == std::string::npos || record->host.starts_with('[')
+                        ? record->host
+                        : "[" + record->host + "]";
+  return BusAddress{{fmt::format("nats://{}:{}", host, record->port)}, std::move(record)};
+}
+
+Result<bus::ConnectOptions> connect_options(inventory::State& state, const model::Mesh& mesh,
+                                            const std::string& root, const BusAddress& address,
+                                            const std::string& principal,
+                                            const std::string& inbox) {
+  bus::ConnectOptions options;
+  options.urls = address.urls;
+  options.user = principal;
+  options.inbox = inbox;
+  options.name = "mesh " + principal;
+  MESH_TRY(options.ca_pem, ca_of(mesh, root));
+  MESH_TRY(const auto secret, state.inventory.credential_secret(principal));
+  options.password = std::string(secret.reveal());
+  return options;
+}
+
+Result<BusLink> connect_bus(inventory::State& state, const model::Mesh& mesh,
+                            const std::string& root, bus::Milliseconds timeout) {
+  MESH_TRY(auto address, bus_address(mesh, state.paths));
+  const auto dial = [&](const std::string& user) -> Result<bus::Connection> {
+    auto options = connect_options(state, mesh, root, address, user, "_INBOX." + user);
+    if (!options) {
+      return std::unexpected(std::move(options).error());
+    }
+    options->timeout = timeout;
+    auto connection = bus::Connection::connect(*options);
+    if (!connection) {
+      return std::unexpected(login_error(std::move(connection).error(), mesh));
+    }
+    return connection;
+  };
+  MESH_TRY(auto system, dial(model::kControllerSystem));
+  MESH_TRY(auto servers, bus::SystemAccount(system, timeout).servers(address.managed ? 1 : 0));
+  MESH_CHECK(check_servers(servers));
+  MESH_TRY(auto connection, dial(model::kController));
+  MESH_TRY(auto ca, ca_of(mesh, root));
+  return BusLink{std::move(connection),   std::move(system), std::move(servers),
+                 std::move(address.urls), std::move(ca),     std::move(address.managed)};
+}
+
+}  // namespace mesh::controller
