@@ -21,29 +21,29 @@ using Milliseconds = std::chrono::milliseconds;
 template <class T>
 struct Located {
   T value;
-  Place place;
+  Place place{};
 };
 
 /// A value of `env`: text, or the name of a secret.
 struct EnvValue {
-  std::string text;  // the value, or the secret's name
+  std::string text{};  // the value, or the secret's name
   bool secret = false;
-  Place place;
+  Place place{};
 };
 using Env = std::map<std::string, EnvValue>;
 
 struct BusSettings {
   bool managed = true;
-  std::optional<std::string> listen;   // as declared; HOST:PORT
-  std::vector<std::string> advertise;  // URLs as declared; empty: from `listen`
-  std::optional<std::string> program;
+  std::optional<std::string> listen{};   // as declared; HOST:PORT
+  std::vector<std::string> advertise{};  // URLs as declared; empty: from `listen`
+  std::optional<std::string> program{};
   int replicas = 1;
   bool insecure = false;
-  std::optional<std::string> config;  // external: the file that Mesh owns
-  std::vector<std::string> test;      // external: a command, argv
-  std::vector<std::string> reload;    // external: a command, argv
-  std::optional<std::string> ca;
-  Place place;
+  std::optional<std::string> config{};  // external: the file that Mesh owns
+  std::vector<std::string> test{};      // external: a command, argv
+  std::vector<std::string> reload{};    // external: a command, argv
+  std::optional<std::string> ca{};
+  Place place{};
 
   /// `listen` or its default, 127.0.0.1:4222.
   [[nodiscard]] std::string listen_or_default() const;
@@ -57,50 +57,50 @@ struct EventsSettings {
   std::int64_t largest = 0;    // bytes
   std::int64_t disk = 0;       // bytes
   Milliseconds duplicates{};
-  Place place;
+  Place place{};
 };
 
 /// How work and events are delivered; a seat has its own, modules share `[delivery]`.
 struct Delivery {
   Milliseconds within{};
   int attempts = 0;
-  std::vector<Milliseconds> backoff;
+  std::vector<Milliseconds> backoff{};
   int in_flight = 0;
-  Place place;
+  Place place{};
 };
 
 struct RegistrySettings {
   bool managed = true;
-  std::string listen;
-  std::optional<std::string> advertise;
+  std::string listen{};
+  std::optional<std::string> advertise{};
   bool insecure = false;
-  std::optional<std::string> ca;
+  std::optional<std::string> ca{};
   bool declared = false;  // whether [registry] stands in the file
-  Place place;
+  Place place{};
 };
 
 struct Upstream {
   bool insecure = false;
-  std::optional<std::string> ca;
-  std::optional<std::string> mirror;
-  Place place;
+  std::optional<std::string> ca{};
+  std::optional<std::string> mirror{};
+  Place place{};
 };
 
 struct Node {
   NodeName name;
-  std::optional<std::string> bus;
-  std::optional<std::string> registry;
-  Env env;
-  Place place;
+  std::optional<std::string> bus{};
+  std::optional<std::string> registry{};
+  Env env{};
+  Place place{};
 };
 
 struct Seat {
   SeatName name;
-  std::vector<Located<VerbName>> accepts;
-  std::vector<Located<EventName>> emits;
-  std::map<VerbName, std::vector<Located<EventRef>>> from;
-  Delivery delivery;
-  Place place;
+  std::vector<Located<VerbName>> accepts{};
+  std::vector<Located<EventName>> emits{};
+  std::map<VerbName, std::vector<Located<EventRef>>> from{};
+  Delivery delivery{};
+  Place place{};
 };
 
 /// Where a consumer starts when it is first raised.
@@ -111,55 +111,55 @@ struct From {
 };
 
 struct Consume {
-  EventRef event;
-  From from;
-  Place place;
+  EventRef event{};
+  From from{};
+  Place place{};
 };
 
 struct Tool {
   ToolName name;
-  std::string description;
-  std::optional<std::string> input;         // the schema's file as written, relative to the module
-  std::optional<std::string> input_schema;  // its text
+  std::string description{};
+  std::optional<std::string> input{};  // the schema's file as written, relative to the module
+  std::optional<std::string> input_schema{};  // its text
   Milliseconds timeout{};
-  Place place;
+  Place place{};
 };
 
 struct Build {
-  std::string context;
-  std::optional<std::string> containerfile;
-  std::optional<std::string> target;
-  std::map<std::string, std::string> args;
-  std::vector<std::string> secrets;
-  std::vector<std::string> platforms;
+  std::string context{};
+  std::optional<std::string> containerfile{};
+  std::optional<std::string> target{};
+  std::map<std::string, std::string> args{};
+  std::vector<std::string> secrets{};
+  std::vector<std::string> platforms{};
 };
 
 struct Port {
-  std::string address;  // the host's address to listen on
-  int host = 0;         // 0: a free one
+  std::string address{};  // the host's address to listen on
+  int host = 0;           // 0: a free one
   int container = 0;
   bool udp = false;
-  Place place;
+  Place place{};
 };
 
 struct Volume {
-  std::string source;  // a name, or an absolute host path
-  std::string target;
+  std::string source{};  // a name, or an absolute host path
+  std::string target{};
   bool read_only = false;
-  Place place;
+  Place place{};
 };
 
 struct Health {
   enum class Kind { Http, Tcp, Command };
   Kind kind = Kind::Tcp;
-  std::string http;                  // the path
-  std::vector<std::string> command;  // argv
+  std::string http{};                  // the path
+  std::vector<std::string> command{};  // argv
   int port = 0;
   Milliseconds interval{};
   Milliseconds timeout{};
   int retries = 0;
   Milliseconds start{};
-  Place place;
+  Place place{};
 };
 
 enum class Restart { Always, OnFailure, Never };
@@ -167,71 +167,71 @@ enum class Restart { Always, OnFailure, Never };
 struct Component {
   ComponentName name;
   // Exactly one of these three is set.
-  std::optional<Build> build;
-  std::optional<std::string> image;
-  std::vector<std::string> run;
-  std::vector<std::string> command;
-  std::vector<std::string> entrypoint;
-  std::optional<std::string> user;
-  Env env;
-  std::vector<Located<std::string>> secrets;
-  std::map<std::string, std::string> files;
-  std::vector<Port> ports;
-  std::vector<Volume> volumes;
-  std::vector<std::string> devices;
+  std::optional<Build> build{};
+  std::optional<std::string> image{};
+  std::vector<std::string> run{};
+  std::vector<std::string> command{};
+  std::vector<std::string> entrypoint{};
+  std::optional<std::string> user{};
+  Env env{};
+  std::vector<Located<std::string>> secrets{};
+  std::map<std::string, std::string> files{};
+  std::vector<Port> ports{};
+  std::vector<Volume> volumes{};
+  std::vector<std::string> devices{};
   std::string network = "bridge";
-  std::vector<std::string> capabilities;
+  std::vector<std::string> capabilities{};
   bool read_only = false;
-  std::vector<std::string> tmpfs;
-  std::optional<std::int64_t> memory;  // bytes
-  std::optional<double> cpus;
-  std::optional<int> pids;
+  std::vector<std::string> tmpfs{};
+  std::optional<std::int64_t> memory{};  // bytes
+  std::optional<double> cpus{};
+  std::optional<int> pids{};
   bool init = true;
   Milliseconds grace{};
   std::int64_t log_size = 0;  // bytes
   Restart restart = Restart::Always;
-  std::vector<std::string> after;
-  std::optional<Health> health;
-  Place place;
+  std::vector<std::string> after{};  // components of the same module
+  std::optional<Health> health{};
+  Place place{};
 };
 
 /// One `module.toml`. Several modules may share one.
 struct ModuleFile {
-  std::string description;
-  std::vector<Located<EventName>> emits;
-  std::map<EventName, Located<std::string>> subjects;  // an event's own name for this module
-  std::vector<Consume> consumes;
-  std::vector<Located<SeatName>> holds;
-  std::vector<Located<VerbRef>> uses;
-  std::vector<Located<ToolRef>> calls;
-  std::vector<Tool> tools;
-  std::vector<Component> components;
-  Place place;
+  std::string description{};
+  std::vector<Located<EventName>> emits{};
+  std::map<EventName, Located<std::string>> subjects{};  // an event's own name for this module
+  std::vector<Consume> consumes{};
+  std::vector<Located<SeatName>> holds{};
+  std::vector<Located<VerbRef>> uses{};
+  std::vector<Located<ToolRef>> calls{};
+  std::vector<Tool> tools{};
+  std::vector<Component> components{};
+  Place place{};
 };
 
 struct Module {
   ModuleName name;
-  std::string path;          // as written, relative to mesh.toml
-  std::vector<NodeName> on;  // sorted; every node where `on = "all"`
-  Env env;
+  std::string path{};          // as written, relative to mesh.toml
+  std::vector<NodeName> on{};  // sorted; every node where `on = "all"`
+  Env env{};
   bool each = false;
-  std::shared_ptr<const ModuleFile> file;  // shared with modules of the same path
-  Place place;                             // of [modules.NAME]
-  Place on_place;                          // of its `on`
+  std::shared_ptr<const ModuleFile> file{};  // shared with modules of the same path
+  Place place{};                             // of [modules.NAME]
+  Place on_place{};                          // of its `on`
 };
 
 /// A whole mesh. Lists are sorted by name.
 struct Mesh {
-  std::string name;
-  BusSettings bus;
-  EventsSettings events;
-  Delivery delivery;
-  RegistrySettings registry;
-  std::map<std::string, Upstream> upstreams;
-  std::vector<Node> nodes;
-  std::vector<Seat> seats;
-  std::vector<Module> modules;
-  Place place;
+  std::string name{};
+  BusSettings bus{};
+  EventsSettings events{};
+  Delivery delivery{};
+  RegistrySettings registry{};
+  std::map<std::string, Upstream> upstreams{};
+  std::vector<Node> nodes{};
+  std::vector<Seat> seats{};
+  std::vector<Module> modules{};
+  Place place{};
 
   /// The seat, module or node of that name, or nullptr.
   [[nodiscard]] const Seat* seat(std::string_view name) const;

@@ -1,0 +1,195 @@
+#include "model/read.h"
+
+#include <memory>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "model/cross_check.h"
+#include "model/paths.h"
+#include "model/read_mesh_toml.h"
+#include "model/read_module_toml.h"
+#include "model/schema_file.h"
+#include "model/value.h"
+
+namespace mesh::model {
+
+namespace {
+
+constexpr std::string_view kMeshToml = "mesh.toml";
+constexpr std::string_view kModuleToml = "module.toml";
+/// What an editor on another system may put before the text.
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+std::string_view without_mark(std::string_view bytes) {
+  return bytes.starts_with(kByteOrderMark) ? bytes.substr(kByteOrderMark.size()) : bytes;
+}
+
+class Reader {
+ public:
+  Reader(const Files& files, std::string_view prefix) : files_(files), prefix_(prefix) {}
+
+  Reading read();
+
+ private:
+  Source source(const std::string& path) {
+    return {std::make_shared<const std::string>(prefix_ + path), report_};
+  }
+  std::optional<Mesh> read_all();
+  void read_modules(const Value& root, MeshToml& toml);
+  std::shared_ptr<const ModuleFile> module_file(const std::string& path, const Value& path_value);
+  std::shared_ptr<const ModuleFile> load(const std::string& folder, const Value& path_value);
+  void read_schemas(const std::string& folder, const Value& root, ModuleFile& file);
+  void report_missing_module(const std::string& folder, const Value& path_value,
+                             const Error& error);
+  /// The bytes, kept for the records.
+  const std::string& keep(const std::string& path, std::string bytes);
+
+  const Files& files_;
+  std::string prefix_;
+  Report report_;
+  std::map<std::string, std::string> kept_;
+  std::unordered_map<std::string, std::shared_ptr<const ModuleFile>> by_folder_;
+  Broken broken_;
+};
+
+const std::string& Reader::keep(const std::string& path, std::string bytes) {
+  return kept_.insert_or_assign(path, std::move(bytes)).first->second;
+}
+
+void Reader::report_missing_module(const std::string& folder, const Value& path_value,
+                                   const Error& error) {
+  const auto place = path_value.place();
+  const auto shown = printable(folder.empty() ? "." : folder);
+  const auto path = join_path(folder, kModuleToml);
+  switch (folder.empty() ? Files::Kind::Directory : files_.kind(folder)) {
+    case Files::Kind::Missing:
+      report_.error(place, "missing-path", fmt::format("\"{}\" does not exist", shown),
+                    "path is the module's folder, as seen from mesh.toml");
+      return;
+    case Files::Kind::File:
+    case Files::Kind::Other:
+      report_.error(place, "not-a-folder", fmt::format("\"{}\" is not a folder", shown),
+                    "path is the folder that holds the module's module.toml");
+      return;
+    case Files::Kind::Directory:
+      break;
+  }
+  if (files_.kind(path) == Files::Kind::Missing) {
+    report_.error(place, "missing-file", fmt::format("\"{}\" has no module.toml", shown));
+    return;
+  }
+  report_.error({source(path).file, 0, 0}, "unreadable", error.message, error.hint);
+}
+
+void Reader::read_schemas(const std::string& folder, const Value& root, ModuleFile& file) {
+  for (auto& tool : file.tools) {
+    if (!tool.input) {
+      continue;
+    }
+    const auto tidy = parse_relative_path(*tool.input);
+    const auto path = tidy ? join_path(folder, *tidy) : *tool.input;
+    const auto place = root.find("tools")->find(tool.name.text())->find("input")->place();
+    if (auto text = read_schema(files_, path, place, source(path))) {
+      tool.input_schema = keep(path, std::move(*text));
+    }
+  }
+}
+
+std::shared_ptr<const ModuleFile> Reader::load(const std::string& folder, const Value& path_value) {
+  const auto path = join_path(folder, kModuleToml);
+  auto bytes = files_.read(path);
+  if (!bytes) {
+    report_missing_module(folder, path_value, bytes.error());
+    return std::make_shared<ModuleFile>();
+  }
+  const auto from = source(path);
+  const auto document = Document::parse(without_mark(keep(path, std::move(*bytes))), from);
+  if (!document) {
+    return std::make_shared<ModuleFile>();
+  }
+  auto file = std::make_shared<ModuleFile>(read_module_toml(document->root()));
+  read_schemas(folder, document->root(), *file);
+  return file;
+}
+
+std::shared_ptr<const ModuleFile> Reader::module_file(const std::string& path,
+                                                      const Value& path_value) {
+  const auto folder = parse_relative_path(path);
+  if (!folder) {
+    report_.error(path_value.place(), "bad-path", folder.error().message, folder.error().hint);
+  }
+  const auto key = folder.value_or("/");
+  if (const auto found = by_folder_.find(key); found != by_folder_.end()) {
+    return found->second;
+  }
+  const auto errors = report_.errors();
+  auto file = folder ? load(key, path_value) : std::make_shared<ModuleFile>();
+  if (!folder || report_.errors() > errors) {
+    broken_.insert(file.get());
+  }
+  return by_folder_.emplace(key, std::move(file)).first->second;
+}
+
+void Reader::read_modules(const Value& root, MeshToml& toml) {
+  const auto modules = root.find("modules");
+  const auto read_one = [&](std::string_view name) -> std::shared_ptr<const ModuleFile> {
+    const auto path = modules->find(name)->find("path");
+    const auto* text = path ? path->text() : nullptr;
+    return text == nullptr ? nullptr : module_file(*text, *path);
+  };
+  for (auto& module : toml.mesh.modules) {
+    module.file = read_one(module.name.text());
+    if (!module.file) {
+      module.file = std::make_shared<ModuleFile>();
+      broken_.insert(module.file.get());
+    }
+  }
+  for (const auto& name : toml.misnamed) {
+    static_cast<void>(read_one(name));
+  }
+}
+
+std::optional<Mesh> Reader::read_all() {
+  const std::string path(kMeshToml);
+  const auto from = source(path);
+  auto bytes = files_.read(path);
+  if (!bytes) {
+    const bool missing = bytes.error().code == Code::NotFound;
+    report_.error({from.file, 0, 0}, missing ? "missing-file" : "unreadable", bytes.error().message,
+                  missing ? "mesh init writes one" : bytes.error().hint);
+    return std::nullopt;
+  }
+  const auto document = Document::parse(without_mark(keep(path, std::move(*bytes))), from);
+  if (!document) {
+    return std::nullopt;
+  }
+  auto toml = read_mesh_toml(document->root());
+  read_modules(document->root(), toml);
+  cross_check(toml.mesh, broken_, report_);
+  return std::move(toml.mesh);
+}
+
+Reading Reader::read() {
+  Reading out;
+  out.mesh = read_all();
+  if (report_.failed()) {
+    out.mesh.reset();
+  }
+  out.problems = report_.take();
+  out.files.reserve(kept_.size());
+  for (auto& [path, bytes] : kept_) {
+    out.files.push_back({path, std::move(bytes)});
+  }
+  return out;
+}
+
+}  // namespace
+
+Reading read_mesh(const Files& files, std::string_view shown_prefix) {
+  return Reader(files, shown_prefix).read();
+}
+
+}  // namespace mesh::model

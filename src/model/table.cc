@@ -1,0 +1,203 @@
+#include "model/table.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "model/unknown_key.h"
+
+namespace mesh::model {
+
+const std::string* usable_text(const Value& value) {
+  const auto* text = value.text();
+  if (text != nullptr && text->find('\0') != std::string::npos) {
+    value.source().report.error(value.place(), "nul-in-text", "text with a NUL cannot be used");
+    return nullptr;
+  }
+  return text;
+}
+
+Table::Table(const Value& value, const Kind& kind, std::string_view name)
+    : value_(value), kind_(&kind), name_(name) {
+  if (value.is_table()) {
+    check_keys();
+  } else {
+    report().error(value.place(), "wrong-type", fmt::format("{} must be a table", shown()));
+  }
+}
+
+std::string Table::shown() const {
+  std::string out(kind_->shown);
+  if (const auto at = out.find("NAME"); at != std::string::npos) {
+    out.replace(at, 4, printable(name_));
+  }
+  return out;
+}
+
+void Table::check_keys() const {
+  for (const auto& entry : value_.entries()) {
+    if (kind_->find(entry.key) == nullptr && !entry.key.starts_with("x-")) {
+      report_unknown_key(entry, *kind_, shown(), value_.is_block());
+    }
+  }
+  for (const auto& key : kind_->keys) {
+    if (key.required && !has(key.name)) {
+      report().error(place(), "missing-key", fmt::format("{} needs {}", shown(), key.name),
+                     fmt::format("{} must be {}", key.name, key.form));
+    }
+  }
+}
+
+Place Table::key_place(std::string_view key) const {
+  for (auto& entry : value_.entries()) {
+    if (entry.key == key) {
+      return std::move(entry.place);
+    }
+  }
+  return place();
+}
+
+void Table::wrong_type(std::string_view key, const Value& value) const {
+  const auto* known = kind_->find(key);
+  report().error(value.place(), "wrong-type",
+                 fmt::format("{} must be {}", key, known == nullptr ? "other" : known->form));
+}
+
+void Table::error(std::string_view key, std::string_view code, std::string message,
+                  std::string hint) const {
+  const auto value = find(key);
+  report().error(value ? value->place() : place(), code, std::move(message), std::move(hint));
+}
+
+std::optional<Located<std::string>> Table::text(std::string_view key) const {
+  const auto value = find(key);
+  if (!value) {
+    return std::nullopt;
+  }
+  if (value->text() == nullptr) {
+    wrong_type(key, *value);
+    return std::nullopt;
+  }
+  const auto* text = usable_text(*value);
+  return text == nullptr ? std::nullopt : std::optional(Located{*text, value->place()});
+}
+
+std::vector<Located<std::string>> Table::texts(std::string_view key, bool once) const {
+  const auto value = find(key);
+  return value ? texts_of(key, *value, once) : std::vector<Located<std::string>>{};
+}
+
+std::vector<Located<std::string>> Table::texts_of(std::string_view key, const Value& list,
+                                                  bool once) const {
+  std::vector<Located<std::string>> out;
+  const auto items = list.items();
+  if (!items) {
+    wrong_type(key, list);
+    return out;
+  }
+  std::set<std::string_view> seen;
+  out.reserve(items->size());
+  for (const auto& item : *items) {
+    if (item.text() == nullptr) {
+      wrong_type(key, item);
+    } else if (const auto* text = usable_text(item)) {
+      if (once && !seen.insert(*text).second) {
+        report().error(item.place(), "listed-twice",
+                       fmt::format("{} lists \"{}\" twice", key, printable(*text)));
+      } else {
+        out.push_back({*text, item.place()});
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<Entry> Table::entries(std::string_view key) const {
+  const auto value = find(key);
+  if (value && !value->is_table()) {
+    wrong_type(key, *value);
+  }
+  return value ? value->entries() : std::vector<Entry>{};
+}
+
+void Table::read(std::string_view key, std::string& out) const {
+  if (auto value = text(key)) {
+    out = std::move(value->value);
+  }
+}
+
+void Table::read(std::string_view key, std::optional<std::string>& out) const {
+  if (auto value = text(key)) {
+    out = std::move(value->value);
+  }
+}
+
+void Table::read(std::string_view key, bool& out) const {
+  if (const auto value = find(key)) {
+    if (const auto flag = value->boolean()) {
+      out = *flag;
+    } else {
+      wrong_type(key, *value);
+    }
+  }
+}
+
+void Table::read(std::string_view key, std::vector<std::string>& out) const {
+  if (!has(key)) {
+    return;
+  }
+  out.clear();
+  for (auto& item : texts(key, /*once=*/false)) {
+    out.push_back(std::move(item.value));
+  }
+}
+
+std::optional<std::int64_t> Table::integer(std::string_view key, Range range) const {
+  const auto value = find(key);
+  if (!value) {
+    return std::nullopt;
+  }
+  const auto number = value->integer();
+  if (!number) {
+    wrong_type(key, *value);
+  } else if (*number < range.least || *number > range.most) {
+    report().error(value->place(), "out-of-range",
+                   fmt::format("{} must be {} to {}", key, range.least, range.most));
+    return std::nullopt;
+  }
+  return number;
+}
+
+void Table::read(std::string_view key, Range range, int& out) const {
+  if (const auto number = integer(key, range)) {
+    out = static_cast<int>(*number);
+  }
+}
+
+void Table::read(std::string_view key, Range range, std::int64_t& out) const {
+  if (const auto number = integer(key, range)) {
+    out = *number;
+  }
+}
+
+std::optional<std::size_t> Table::read_word(std::string_view key,
+                                            std::span<const std::string_view> words) const {
+  const auto value = text(key);
+  if (!value) {
+    return std::nullopt;
+  }
+  const auto found = std::ranges::find(words, value->value);
+  if (found == words.end()) {
+    const std::vector<std::string> names(words.begin(), words.end());
+    const auto near = nearest(value->value, names);
+    report().error(value->place, "unknown-word",
+                   fmt::format("{} must be {}", key, kind_->find(key)->form),
+                   near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
+    return std::nullopt;
+  }
+  return static_cast<std::size_t>(found - words.begin());
+}
+
+}  // namespace mesh::model

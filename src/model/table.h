@@ -1,0 +1,113 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/declarations.h"
+#include "model/keys.h"
+#include "model/report.h"
+#include "model/value.h"
+
+namespace mesh::model {
+
+struct Range {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+
+/// Reads one table of a known kind. Making one reports what is wrong with the table as a whole:
+/// that it is none, keys that the kind does not have, keys that are missing. Each `read` leaves
+/// `out` (the default) alone where the key is absent, and reports a value that does not fit; so a
+/// table's reading is a list of its keys.
+class Table {
+ public:
+  Table(const Value& value, const Kind& kind, std::string_view name = {});
+
+  [[nodiscard]] Place place() const { return value_.place(); }
+  [[nodiscard]] Report& report() const { return value_.source().report; }
+  [[nodiscard]] const Kind& kind() const { return *kind_; }
+  /// The table as an operator calls it: `[modules.shop]`.
+  [[nodiscard]] std::string shown() const;
+
+  [[nodiscard]] bool has(std::string_view key) const { return value_.find(key).has_value(); }
+  [[nodiscard]] std::optional<Value> find(std::string_view key) const { return value_.find(key); }
+  /// Where the key stands; the table's place where it is absent.
+  [[nodiscard]] Place key_place(std::string_view key) const;
+
+  void read(std::string_view key, std::string& out) const;
+  void read(std::string_view key, std::optional<std::string>& out) const;
+  void read(std::string_view key, bool& out) const;
+  void read(std::string_view key, std::vector<std::string>& out) const;
+  void read(std::string_view key, Range range, int& out) const;
+  void read(std::string_view key, Range range, std::int64_t& out) const;
+
+  /// A text that `parse` turns into a T; its error is reported with `code`.
+  template <class T, class Out>
+  void read(std::string_view key, std::string_view code, Result<T> (*parse)(std::string_view),
+            Out& out) const {
+    if (const auto value = text(key)) {
+      if (auto parsed = accept(code, value->place, parse(value->value))) {
+        out = std::move(*parsed);
+      }
+    }
+  }
+
+  /// A list of texts that `parse` turns into Ts; an item that is there twice is a problem.
+  template <class T>
+  void read_list(std::string_view key, std::string_view code, Result<T> (*parse)(std::string_view),
+                 std::vector<Located<T>>& out) const {
+    for (auto& item : texts(key, /*once=*/true)) {
+      if (auto parsed = accept(code, item.place, parse(item.value))) {
+        out.push_back({std::move(*parsed), std::move(item.place)});
+      }
+    }
+  }
+
+  /// One of `words`: its index.
+  [[nodiscard]] std::optional<std::size_t> read_word(std::string_view key,
+                                                     std::span<const std::string_view> words) const;
+
+  /// The text of `key`; nothing where it is absent, or not a text (which is reported).
+  [[nodiscard]] std::optional<Located<std::string>> text(std::string_view key) const;
+  /// The texts of a list; with `once`, repeated ones are reported and left out.
+  [[nodiscard]] std::vector<Located<std::string>> texts(std::string_view key, bool once) const;
+  [[nodiscard]] std::vector<Located<std::string>> texts_of(std::string_view key, const Value& list,
+                                                           bool once) const;
+  /// The tables, lists or whatever stands in the table `key`; reports where it is not a table.
+  [[nodiscard]] std::vector<Entry> entries(std::string_view key) const;
+
+  /// Reports that `value`, the value of `key` or a part of it, has the wrong type.
+  void wrong_type(std::string_view key, const Value& value) const;
+  /// Reports a problem at the value of `key`.
+  void error(std::string_view key, std::string_view code, std::string message,
+             std::string hint = {}) const;
+
+  /// The result's value; its error is reported with `code`.
+  template <class T>
+  std::optional<T> accept(std::string_view code, const Place& place, Result<T> result) const {
+    if (result) {
+      return std::move(*result);
+    }
+    report().error(place, code, result.error().message, result.error().hint);
+    return std::nullopt;
+  }
+
+ private:
+  void check_keys() const;
+  [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key, Range range) const;
+
+  Value value_;
+  const Kind* kind_;
+  std::string_view name_;
+};
+
+/// The text of `value` where it is one that can be used (no NUL); reports otherwise. Nothing is
+/// reported where it is no text at all.
+[[nodiscard]] const std::string* usable_text(const Value& value);
+
+}  // namespace mesh::model

@@ -1,0 +1,124 @@
+#include "model/unknown_key.h"
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "model/report.h"
+
+namespace mesh::model {
+
+namespace {
+
+bool of_module_file(const Kind& kind) {
+  return &kind == &kModuleTop || &kind == &kTool || &kind == &kComponent || &kind == &kBuild ||
+         &kind == &kHealth;
+}
+
+const Kind& top_of(const Kind& kind) {
+  return of_module_file(kind) ? kModuleTop : kMeshTop;
+}
+
+/// `order.placed` where `[events.order.placed]` made one table in another.
+std::string dotted_name(const Entry& entry) {
+  std::string name(entry.key);
+  auto inner = entry.value.entries();
+  while (inner.size() == 1 && inner.front().value.is_table()) {
+    name += fmt::format(".{}", inner.front().key);
+    inner = inner.front().value.entries();
+  }
+  // The last part opened a table, or is a key with a value.
+  if (inner.size() == 1 && name.find('.') == std::string::npos) {
+    name += fmt::format(".{}", inner.front().key);
+  }
+  return name;
+}
+
+std::string nearest_key(const Entry& entry, const Kind& kind) {
+  std::vector<std::string> names;
+  for (const auto& key : kind.keys) {
+    names.emplace_back(key.name);
+  }
+  return nearest(entry.key, names);
+}
+
+/// What `[events…]` was meant to be. Empty where it was not that.
+std::string events_hint(const Entry& entry, const Kind& kind) {
+  const bool events = &kind == &kEventsTable;
+  const auto is_event = [&] { return entry.value.is_table() && (events || entry.key == "events"); };
+  if (!is_event() || (!events && &kind != &kModuleTop)) {
+    return {};
+  }
+  auto name = dotted_name(entry);
+  if (!events) {
+    name = name.size() > entry.key.size() ? name.substr(entry.key.size() + 1) : "order.placed";
+  }
+  return fmt::format(
+      "an event's name needs quotes, \"{0}\", and stands in a module's list, emits = "
+      "[\"{0}\"]",
+      printable(name));
+}
+
+/// The hint for a table inside a named table: `[upstreams.docker.io]`, `[nodes.one.two]`.
+std::string dots_hint(const Entry& entry, const Kind& kind, const std::string& shown) {
+  const bool named = kind.shown.find("NAME") != std::string_view::npos;
+  if (!named || !entry.value.is_block()) {
+    return {};
+  }
+  if (&kind == &kUpstream) {
+    const auto host = shown.substr(0, shown.size() - 2) + "." + std::string(entry.key);
+    return fmt::format("a name with dots needs quotes, {}\"]", host);
+  }
+  return "names have no dots";
+}
+
+std::string hint_for(const Entry& entry, const Kind& kind, const std::string& shown) {
+  if (auto hint = events_hint(entry, kind); !hint.empty()) {
+    return hint;
+  }
+  if (const auto near = nearest_key(entry, kind); !near.empty()) {
+    return fmt::format("did you mean \"{}\"?", near);
+  }
+  const auto& other = &kind == &kModuleTop ? kMeshTop : kModuleTop;
+  if ((&kind == &kModuleTop || &kind == &kMeshTop) && other.find(entry.key) != nullptr) {
+    return fmt::format("it belongs in {}", other.shown);
+  }
+  return dots_hint(entry, kind, shown);
+}
+
+}  // namespace
+
+bool report_slid_key(const Entry& entry, const Kind& kind) {
+  const auto& top = top_of(kind);
+  const auto* known = top.find(entry.key);
+  if (known == nullptr || &kind == &top || entry.value.is_table()) {
+    return false;
+  }
+  entry.value.source().report.error(
+      entry.place, "slid-into-table",
+      fmt::format("\"{}\" belongs above the first [table]", entry.key),
+      "what follows a [table] belongs to that table, up to the next one");
+  return true;
+}
+
+void report_unknown_key(const Entry& entry, const Kind& kind, const std::string& shown,
+                        bool block) {
+  if (block && report_slid_key(entry, kind)) {
+    return;
+  }
+  auto& report = entry.value.source().report;
+  const auto key = printable(entry.key);
+  const auto near = nearest_key(entry, kind);
+  if (const auto absent = not_in_this_version(entry.key); !absent.empty()) {
+    report.error(entry.place, "not-in-this-version",
+                 fmt::format("\"{}\": {} not in this version of mesh", key, absent));
+    return;
+  }
+  report.error(entry.place, "unknown-key", fmt::format("unknown key \"{}\" in {}", key, shown),
+               hint_for(entry, kind, shown));
+}
+
+}  // namespace mesh::model
