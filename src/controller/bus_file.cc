@@ -1,0 +1,212 @@
+#include "controller/bus_file.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/digest.h"
+#include "base/text.h"
+#include "bus/server_program.h"
+#include "os/files.h"
+#include "os/process.h"
+
+namespace mesh::controller {
+
+namespace {
+
+constexpr const char* kProvedNote = "bus.proved";
+constexpr std::size_t kLargestConfig = 1U << 30U;
+constexpr std::chrono::milliseconds kCommandTimeout{120'000};
+// 10,000 modules reload in 2.8 s on an idle machine; a busy one takes much longer.
+constexpr std::chrono::milliseconds kReloadTimeout{120'000};
+
+std::string config_path(const inventory::State& state, const model::Mesh& mesh,
+                        const std::string& root) {
+  if (mesh.bus.managed) {
+    return state.paths.bus_config();
+  }
+  return (std::filesystem::path(root) / mesh.bus.config.value_or("nats.conf")).string();
+}
+
+Status run_command(const std::vector<std::string>& argv, const std::string& directory,
+                   const char* what) {
+  os::RunOptions options;
+  options.spawn.argv = argv;
+  options.spawn.directory = directory;
+  options.timeout = kCommandTimeout;
+  auto result = os::run(options);
+  if (!result) {
+    return within(fmt::format("[bus] {} ({})", what, argv.front()), std::move(result).error());
+  }
+  if (!result->status.ok()) {
+    const auto& words = result->err.empty() ? result->out : result->err;
+    return fail(Code::InvalidArgument, fmt::format("[bus] {} ended with {}: {}", what,
+                                                   result->status.text(), printable(words, 400)));
+  }
+  return {};
+}
+
+/// The mode of an external server's file stays what its owner made it: the server may run as
+/// another user.
+mode_t mode_for(const std::string& path, bool managed) {
+  struct stat info{};
+  return !managed && ::stat(path.c_str(), &info) == 0 ? info.st_mode & 0777U : os::kPrivateFile;
+}
+
+}  // namespace
+
+Status remember_proved(inventory::State& state, const std::string& text) {
+  return state.inventory.set_note(kProvedNote, sha256_hex(text));
+}
+
+Result<BusFile> read_bus_file(inventory::State& state, const model::Mesh& mesh,
+                              const std::string& root) {
+  BusFile file;
+  file.path = config_path(state, mesh, root);
+  auto text = os::read_file(file.path, kLargestConfig);
+  if (!text && text.error().code == Code::NotFound) {
+    return file;
+  }
+  if (!text) {
+    return std::unexpected(std::move(text).error());
+  }
+  file.text = std::move(*text);
+  if (auto view = broker::read_view(file.text)) {
+    file.view = std::move(*view);
+  }
+  MESH_TRY(const auto proved, state.inventory.note(kProvedNote));
+  file.proved = proved && *proved == sha256_hex(file.text);
+  return file;
+}
+
+Result<std::string> BusFileSwap::prove_managed(const BusLink& link, const std::string& text) {
+  const auto candidate = file_.path + ".new";
+  MESH_CHECK(steps_.next("prove the bus configuration"));
+  MESH_CHECK(os::write_file_atomic(candidate, text, os::kPrivateFile));
+  auto proof = bus::prove_config(link.managed->program, candidate, kCommandTimeout);
+  if (!proof) {
+    return within("the bus refuses the new configuration; the old one stays in force",
+                  std::move(proof).error());
+  }
+  MESH_CHECK(os::remove_tree(candidate));
+  return std::move(proof->digest);
+}
+
+Status BusFileSwap::write(const std::string& text) {
+  MESH_CHECK(steps_.next("replace the bus configuration"));
+  return os::write_file_atomic(file_.path, text, mode_for(file_.path, mesh_.bus.managed));
+}
+
+Status BusFileSwap::test_external() {
+  if (mesh_.bus.test.empty()) {
+    return {};
+  }
+  MESH_CHECK(steps_.next("run [bus] test"));
+  return run_command(mesh_.bus.test, root_, "test");
+}
+
+Status BusFileSwap::remember(const std::string& text) {
+  MESH_CHECK(steps_.next("keep what was proved"));
+  return remember_proved(state_, text);
+}
+
+Status BusFileSwap::reload_by_command(BusLink& link, bool twice) {
+  bus::SystemAccount system(link.system);
+  for (int round = 0; round < (twice ? 2 : 1); ++round) {
+    MESH_TRY(const auto before, system.servers(link.servers.size()));
+    MESH_CHECK(run_command(mesh_.bus.reload, root_, "reload"));
+    const os::Deadline deadline(kReloadTimeout);
+    for (const auto& server : before) {
+      while (true) {
+        const auto now = system.server(server.id);
+        if (now && now->config_load_time != server.config_load_time) {
+          break;
+        }
+        MESH_CHECK(steps_.next("wait for the reload of server " + server.name));
+        if (deadline.passed()) {
+          return fail(Code::Timeout, fmt::format("server {} did not read its configuration again "
+                                                 "within {} s of [bus] reload",
+                                                 server.name, kReloadTimeout.count() / 1000));
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds{50});
+      }
+    }
+  }
+  return {};
+}
+
+Status BusFileSwap::reload(BusLink& link, bool twice, const std::string& digest) {
+  MESH_CHECK(steps_.next("reload the bus"));
+  if (!mesh_.bus.managed && !mesh_.bus.reload.empty()) {
+    return reload_by_command(link, twice);
+  }
+  auto states = bus::SystemAccount(link.system).reload_all(twice, kReloadTimeout, digest);
+  if (!states) {
+    return std::unexpected(std::move(states).error());
+  }
+  return {};
+}
+
+Result<Reloaded> BusFileSwap::put(BusLink& link, const std::string& text, bool twice) {
+  std::string digest;
+  if (mesh_.bus.managed) {
+    MESH_TRY(digest, prove_managed(link, text));
+  }
+  MESH_CHECK(write(text));
+  Status done = mesh_.bus.managed ? Status() : test_external();
+  if (done) {
+    done = reload(link, twice, digest);
+  }
+  if (!done) {
+    auto error = std::move(done).error();
+    if (auto back = put_back(link); !back) {
+      error.message += "; and the old file could not be put in force: " + back.error().message;
+    } else {
+      error.message += "; the old configuration is in force";
+    }
+    return std::unexpected(std::move(error));
+  }
+  MESH_CHECK(remember(text));
+  Reloaded out;
+  if (!mesh_.bus.managed && mesh_.bus.test.empty()) {
+    out.proved = false;
+    out.note = "[bus] has no `test`: that the server accepts the file was not proved beforehand";
+  }
+  return out;
+}
+
+Status BusFileSwap::put_back(BusLink& link) {
+  if (file_.text.empty()) {
+    MESH_CHECK(os::remove_tree(file_.path));
+    return {};
+  }
+  MESH_CHECK(
+      os::write_file_atomic(file_.path, file_.text, mode_for(file_.path, mesh_.bus.managed)));
+  if (!mesh_.bus.managed && !mesh_.bus.reload.empty()) {
+    return run_command(mesh_.bus.reload, root_, "reload");
+  }
+  auto states = bus::SystemAccount(link.system).reload_all(false, kReloadTimeout);
+  if (!states) {
+    return std::unexpected(std::move(states).error());
+  }
+  return file_.proved ? remember_proved(state_, file_.text) : Status();
+}
+
+Status BusFileSwap::put_unconnected(const std::string& text) {
+  MESH_CHECK(write(text));
+  Status done = test_external();
+  if (done) {
+    done = mesh_.bus.reload.empty()
+               ? fail(Code::Unavailable,
+                      "wrote " + file_.path + ", and [bus] has no `reload` to put it in force",
+                      "include that file in the server's configuration, reload the server, and "
+                      "push again")
+               : run_command(mesh_.bus.reload, root_, "reload");
+  }
+  return done;
+}
+
+}  // namespace mesh::controller

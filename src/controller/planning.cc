@@ -1,0 +1,195 @@
+#include "controller/planning.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "controller/environment.h"
+#include "controller/observe.h"
+#include "controller/recorded.h"
+#include "model/subjects.h"
+#include "plan/access_plan.h"
+#include "plan/declaration_plan.h"
+#include "plan/digest.h"
+
+namespace mesh::controller {
+
+namespace {
+
+constexpr const char* kFloorsNote = "push.floors";
+constexpr bus::Version kChangesMaxConsumers{2, 11, 0};
+
+Result<std::map<std::string, std::uint64_t>> kept_floors(inventory::State& state) {
+  MESH_TRY(const auto note, state.inventory.note(kFloorsNote));
+  std::map<std::string, std::uint64_t> floors;
+  const auto document = nlohmann::json::parse(note.value_or("{}"), nullptr, false);
+  if (document.is_object()) {
+    for (const auto& [name, floor] : document.items()) {
+      if (floor.is_number_unsigned()) {
+        floors[name] = floor.get<std::uint64_t>();
+      }
+    }
+  }
+  return floors;
+}
+
+std::optional<bus::Version> oldest_version(const BusLink& link) {
+  std::optional<bus::Version> oldest;
+  for (const auto& server : link.servers) {
+    const auto version = bus::parse_version(server.version);
+    if (version && (!oldest || *version < *oldest)) {
+      oldest = version;
+    }
+  }
+  return oldest;
+}
+
+/// A running server cannot change these: they stay as they are until it is started again.
+void keep_fixed_settings(broker::ServerSettings& settings, const BusLink& link,
+                         const BusFile& file) {
+  if (!link.managed || file.in_force() == nullptr) {
+    return;
+  }
+  const auto keep = [&](const char* name, auto& field) {
+    if (auto text = file.in_force()->setting(name); !text.empty()) {
+      field = std::move(text);
+    }
+  };
+  keep("listen", settings.listen);
+  keep("server_name", settings.server_name);
+  keep("jetstream.store_dir", settings.store_dir);
+}
+
+void append(std::vector<plan::Change>& all, std::vector<plan::Change> more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+/// What the file says beside accounts differs (another version of the server, say).
+Status plan_settings(Plan& plan) {
+  const bool complete = std::ranges::all_of(
+      plan.shape.users, [&](const auto& user) { return plan.hashes.contains(user); });
+  if (!plan.changes.empty() || !complete) {
+    return {};
+  }
+  MESH_TRY(const auto text, bus_config_text(plan.settings, plan.shape, plan.hashes));
+  if (text != plan.file.text) {
+    plan::Change change;
+    change.action = plan::Action::Update;
+    change.kind = plan::Kind::Account;
+    change.name = model::kSystemAccount;
+    change.because.text = "the configuration's file is not as mesh writes it for this server";
+    plan.changes.push_back(std::move(change));
+  } else if (!plan.file.proved) {
+    plan::Change change;
+    change.action = plan::Action::Update;
+    change.kind = plan::Kind::Account;
+    change.name = model::kSystemAccount;
+    change.because.text = "the server was not proved to run with this configuration";
+    plan.changes.push_back(std::move(change));
+  }
+  return {};
+}
+
+Status plan_bus(inventory::State& state, const PlanRequest& request, BusLink& link, Steps& steps,
+                Plan& plan) {
+  MESH_TRY(plan.observed, observe(link.mesh, steps));
+  plan::Hints hints;
+  hints.mesh_id = state.identity.mesh_id;
+  hints.adopt = request.adopt;
+  hints.now = std::chrono::floor<std::chrono::seconds>(request.now);
+  const auto version = oldest_version(link);
+  hints.max_consumers_fixed = !version || *version < kChangesMaxConsumers;
+  MESH_TRY(hints.floors, kept_floors(state));
+  const auto questions = plan::questions(plan.wanted, plan.observed);
+  MESH_TRY(hints.matching, count_matching(link.mesh, questions, steps));
+  MESH_TRY(auto changes, plan::bus_plan(plan.wanted, plan.observed, hints));
+  append(plan.changes, std::move(changes));
+  return {};
+}
+
+Status plan_access(BusLink& link, Steps& steps, Plan& plan) {
+  const plan::WantedAccess wanted{plan.shape.accounts, plan.shape.principals, plan.hashes};
+  auto changes = plan::access_plan(wanted, plan.file.in_force(), {});
+  const bool cuts = std::ranges::any_of(changes, [](const auto& change) {
+    return change.kind == plan::Kind::User && change.action != plan::Action::Create;
+  });
+  if (cuts) {
+    MESH_TRY(const auto connected, connected_users(link.system, steps));
+    changes = plan::access_plan(wanted, plan.file.in_force(), connected);
+  }
+  plan.new_accounts = plan::accounts_grow(wanted, plan.file.in_force());
+  append(plan.changes, std::move(changes));
+  return {};
+}
+
+Status plan_declarations(inventory::State& state, const PlanRequest& request, Plan& plan) {
+  MESH_TRY(const auto before, recorded_mesh(state.inventory));
+  append(plan.changes, plan::declaration_plan(before ? &before->mesh : nullptr, request.mesh()));
+  plan.number = before ? before->push.number : 0;
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> Plan::needs_yes() const {
+  std::vector<std::string> out;
+  for (const auto& change : changes) {
+    if (!change.needs_yes.empty()) {
+      out.push_back(fmt::format("{} {} {}: {}", plan::action_name(change.action),
+                                plan::kind_name(change.kind), change.name, change.needs_yes));
+    }
+  }
+  return out;
+}
+
+Result<Plan> make_plan(inventory::State& state, const PlanRequest& request, BusLink& link,
+                       Steps& steps) {
+  Plan plan;
+  plan.shape = bus_shape(request.mesh());
+  plan.wanted = broker::wanted(request.mesh(), state.identity.mesh_id);
+  MESH_TRY(plan.hashes, state.inventory.hashes());
+  MESH_TRY(plan.file, read_bus_file(state, request.mesh(), request.location.root));
+  plan.settings = server_settings(request.mesh(), state.paths, oldest_version(link));
+  keep_fixed_settings(plan.settings, link, plan.file);
+  MESH_CHECK(plan_access(link, steps, plan));
+  MESH_CHECK(plan_bus(state, request, link, steps, plan));
+  MESH_CHECK(plan_declarations(state, request, plan));
+  MESH_CHECK(plan_settings(plan));
+  MESH_TRY(plan.unfinished, state.inventory.unfinished());
+  if (!plan.changes.empty()) {
+    plan.number = std::max(plan.number, plan.unfinished ? plan.unfinished->number : 0) + 1;
+  }
+  plan.digest =
+      plan::plan_digest(request.reading.files, plan.observed, plan.file.text, plan.changes);
+  return plan;
+}
+
+Status check_pushable(inventory::State& state, const model::Mesh& mesh) {
+  if (mesh.bus.managed && mesh.bus.replicas > 1) {
+    return fail(
+        Code::Unsupported,
+        fmt::format("[bus] replicas = {} needs a cluster, and the managed bus is one server",
+                    mesh.bus.replicas),
+        "set replicas = 1, or use an external cluster", mesh.bus.place);
+  }
+  for (const auto& module : mesh.modules) {
+    for (const auto& component : module.file->components) {
+      if (!module.on.empty() && (component.build || component.image)) {
+        return fail(Code::Unsupported,
+                    fmt::format("component {} of module {} is an image: images come with the "
+                                "builder and the host, which this version does not have yet",
+                                component.name.text(), module.name.text()),
+                    "run it as a command (`run`), or leave the component out and start it yourself "
+                    "with `mesh env`",
+                    component.place);
+      }
+    }
+  }
+  return check_secrets(state.inventory, mesh);
+}
+
+Status keep_floors(inventory::State& state, const std::map<std::string, std::uint64_t>& floors) {
+  return state.inventory.set_note(kFloorsNote, nlohmann::json(floors).dump());
+}
+
+}  // namespace mesh::controller

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "broker/objects.h"
+#include "controller/bus_config.h"
+#include "controller/bus_file.h"
+#include "controller/bus_link.h"
+#include "controller/steps.h"
+#include "controller/workspace.h"
+#include "inventory/state.h"
+#include "model/read.h"
+#include "plan/bus_plan.h"
+#include "plan/change.h"
+
+namespace mesh::controller {
+
+/// What is planned, and from what. `reading` has a mesh, and outlives the plan.
+struct PlanRequest {
+  const Location& location;
+  const model::Reading& reading;
+  bool adopt = false;
+  os::WallTime now;
+
+  [[nodiscard]] const model::Mesh& mesh() const { return *reading.mesh; }
+};
+
+/// A plan, and all that was read to make it.
+struct Plan {
+  std::vector<plan::Change> changes;  // empty: all is as declared
+  std::string digest;
+  std::int64_t number = 0;  // of the push that would do it; of the latest one where it is empty
+  BusShape shape;
+  broker::Wanted wanted;
+  broker::ServerSettings settings;
+  inventory::Hashes hashes;
+  BusFile file;
+  plan::Observed observed;
+  std::optional<inventory::Push> unfinished;
+  bool new_accounts = false;
+
+  /// Why the push would ask first: a line for each change that does. Empty: it would not.
+  [[nodiscard]] std::vector<std::string> needs_yes() const;
+};
+
+/// What a push would do now; changes nothing. Errors: those of the bus, Conflict (another mesh's
+/// bus, or names of ours that Mesh did not make).
+[[nodiscard]] Result<Plan> make_plan(inventory::State& state, const PlanRequest& request,
+                                     BusLink& link, Steps& steps);
+
+/// Refuses what a push cannot do yet or never can: images, more replicas than the one managed
+/// server has. Errors: Unsupported, with the place. Secrets that are not set: InvalidArgument.
+[[nodiscard]] Status check_pushable(inventory::State& state, const model::Mesh& mesh);
+
+/// Consumers' floors that a push keeps until it is recorded (plan::Hints::floors).
+[[nodiscard]] Status keep_floors(inventory::State& state,
+                                 const std::map<std::string, std::uint64_t>& floors);
+
+}  // namespace mesh::controller

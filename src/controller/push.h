@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "controller/planning.h"
+
+namespace mesh::controller {
+
+struct PushOptions {
+  std::optional<std::string> digest;  // do exactly this plan
+  bool yes = false;
+  bool adopt = false;
+  std::string verb = "push";  // as history shows it
+  std::string by;             // user@host
+};
+
+/// What a push came to.
+struct PushReport {
+  std::int64_t number = 0;
+  std::string digest;
+  bool reloaded = false;
+  std::size_t machines = 0;  // nodes whose consumer is there
+  std::size_t modules = 0;   // modules that consume something, with every consumer there
+  std::uint64_t writes = 0;  // requests that changed streams or consumers
+  std::vector<plan::Change> changes;
+  std::vector<std::string> notes;  // what was not proved, and the like
+};
+
+/// Makes the bus what the declarations say. The order: lock, read, plan; intend (credentials and
+/// number are kept); prove, replace and reload the configuration; raise streams and consumers;
+/// prove new principals; take away what is left over; record. Where something fails before the
+/// taking away, the old configuration is in force again. A push that was killed is continued by the
+/// next. Errors: Conflict (the lock is held, the plan is another by now, `yes` is needed, another
+/// mesh's bus), Unavailable, Unsupported, InvalidArgument (missing secrets).
+[[nodiscard]] Result<PushReport> push(inventory::State& state, const Location& location,
+                                      const model::Reading& reading, const PushOptions& options,
+                                      Edges edges, Steps& steps);
+
+/// `user@host` of this process.
+[[nodiscard]] std::string operator_name();
+
+}  // namespace mesh::controller
