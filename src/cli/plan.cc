@@ -1,0 +1,48 @@
+#include "cli/changes.h"
+#include "cli/declarations.h"
+#include "cli/verbs.h"
+#include "controller/planning.h"
+
+namespace mesh::cli {
+
+namespace {
+
+constexpr std::chrono::milliseconds kTimeout{60'000};
+constexpr bus::Milliseconds kConnect{10'000};
+
+Result<Outcome> run_plan(Context& context, const Arguments& arguments) {
+  MESH_TRY(const auto declared, declarations(context));
+  MESH_TRY(auto state, open_state(context, declared));
+  controller::OperatorSteps steps(context.interrupt, context.timeout.value_or(kTimeout),
+                                  [&](std::string_view line) { context.say(line); });
+  MESH_TRY(auto link,
+           controller::connect_bus(state, declared.mesh(), declared.location.root, kConnect));
+  const controller::PlanRequest request{declared.location, declared.reading,
+                                        arguments.flag("--adopt"), context.clock.now()};
+  MESH_TRY(const auto plan, controller::make_plan(state, request, link, steps));
+  Outcome outcome;
+  outcome.document = Json{
+      {"digest", plan.digest}, {"number", plan.number}, {"changes", changes_json(plan.changes)}};
+  outcome.text = changes_text(plan.changes) + "plan " + plan.digest + "\n";
+  if (const auto pushable = controller::check_pushable(state, declared.mesh()); !pushable) {
+    outcome.diagnostics = "a push would be refused: " + error_text(pushable.error(), false);
+  }
+  if (arguments.flag("--detailed-exitcode") && !plan.changes.empty()) {
+    outcome.exit = exit_code::kChanges;
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Verb plan_verb() {
+  return {{.name = "plan",
+           .summary = "what a push would change; changes nothing",
+           .example = "mesh plan\nmesh plan --json | jq -r .digest",
+           .positionals = {},
+           .options = {{"--detailed-exitcode", "", "exit 2 where there are changes"},
+                       {"--adopt", "", "as `push --adopt` would"}}},
+          run_plan};
+}
+
+}  // namespace mesh::cli
