@@ -24,7 +24,7 @@ inline constexpr std::size_t kLargestSecret = 64U << 10U;
 /// s).
 class Inventory {
  public:
-  /// Creates the file with its identity, in one transaction. `clock` and `random` are borrowed for
+  /// Creates the file with its identity, all or nothing. `clock` and `random` are borrowed for
   /// the object's life. Errors: Conflict (there is one already), PermissionDenied.
   [[nodiscard]] static Result<Inventory> create(const std::string& path,
                                                 const secrets::SealKey& key,
@@ -94,8 +94,9 @@ class Inventory {
   /// Reads every page and follows every reference. Errors: Corrupt.
   [[nodiscard]] Status verify();
 
+  struct Parts;  // defined in the room's own parts.h
+
  private:
-  struct Parts;
   explicit Inventory(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };

@@ -7,6 +7,7 @@
 #include "os/clock.h"
 #include "os/lock.h"
 #include "os/random.h"
+#include "secrets/recovery_key.h"
 #include "secrets/seal.h"
 #include "secrets/secret.h"
 #include "secrets/signing.h"

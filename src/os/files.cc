@@ -77,8 +77,11 @@ Result<std::string> read_file(const std::string& path, std::size_t most) {
   return read_open(fd.get(), path, most);
 }
 
-Result<std::string> read_private_file(const std::string& path, std::size_t most) {
-  const Fd fd(::open(path.c_str(), kReadFlags | O_NOFOLLOW));
+namespace {
+
+// Opens a file that only its owner may read.
+Result<Fd> open_private(const std::string& path) {
+  Fd fd(::open(path.c_str(), kReadFlags | O_NOFOLLOW));
   if (!fd.valid() && errno == ELOOP) {
     return fail(Code::PermissionDenied, path + ": is a symbolic link, and it holds a secret",
                 "put the file itself there");
@@ -95,7 +98,19 @@ Result<std::string> read_private_file(const std::string& path, std::size_t most)
     return fail(Code::PermissionDenied, path + ": is open to other users, and it holds a secret",
                 fmt::format("chmod 600 {}", path));
   }
+  return fd;
+}
+
+}  // namespace
+
+Result<std::string> read_private_file(const std::string& path, std::size_t most) {
+  MESH_TRY(const Fd fd, open_private(path));
   return read_open(fd.get(), path, most);
+}
+
+Status check_private_file(const std::string& path) {
+  MESH_CHECK(open_private(path));
+  return {};
 }
 
 Status write_file_atomic(const std::string& path, std::string_view bytes, mode_t mode) {

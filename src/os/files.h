@@ -22,6 +22,10 @@ inline constexpr mode_t kPrivateDir = 0700;
 /// PermissionDenied with the command that repairs it.
 [[nodiscard]] Result<std::string> read_private_file(const std::string& path, std::size_t most);
 
+/// The check that `read_private_file` makes, for a file that somebody else will open. Errors:
+/// NotFound, PermissionDenied.
+[[nodiscard]] Status check_private_file(const std::string& path);
+
 /// Replaces `path` by `bytes` so that after a crash either the old file or the whole new one is
 /// there: a temporary file beside it, fsync, rename, fsync of the directory. `mode` is the new
 /// file's, whatever the umask. A symbolic link at `path` is replaced, never followed. Errors:
