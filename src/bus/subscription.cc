@@ -14,8 +14,8 @@ namespace {
 // The library is given a shared owner, and gives it back when its delivery thread has ended. A
 // template, since the state's type is private to Subscription.
 template <class State>
-void came(natsConnection* /*connection*/, natsSubscription* /*subscription*/,
-                natsMsg* message, void* closure) {
+void came(natsConnection* /*connection*/, natsSubscription* /*subscription*/, natsMsg* message,
+          void* closure) {
   (*static_cast<std::shared_ptr<State>*>(closure))->deliver(message);
 }
 

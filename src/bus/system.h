@@ -39,9 +39,9 @@ class SystemAccount {
  public:
   explicit SystemAccount(Connection& connection, Milliseconds timeout = Milliseconds{5000});
 
-  /// Every server of the cluster that answers, sorted by name and id. `expected` is how many are
-  /// known to exist: with as many answers it does not wait for more (0: it waits until none comes).
-  [[nodiscard]] Result<std::vector<ServerState>> servers(std::size_t expected = 0);
+  /// Every server of the cluster, sorted by name and id. `Timeout` where fewer answered than the
+  /// servers themselves know of.
+  [[nodiscard]] Result<std::vector<ServerState>> servers();
   [[nodiscard]] Result<ServerState> server(std::string_view id);
 
   /// Makes one server read its file again, and proves it: returns its new state, whose load time
@@ -55,11 +55,15 @@ class SystemAccount {
   [[nodiscard]] Result<std::vector<ServerState>> reload_all(bool twice, Milliseconds timeout,
                                                             std::string_view digest = {});
 
-  /// Who is connected to any server, sorted by user and id; the system's own are left out. With
+  /// Who is connected to any server, sorted by user, server and id: this connection too. With
   /// `user` only its connections.
   [[nodiscard]] Result<std::vector<ClientState>> clients(std::string_view user = {});
 
  private:
+  [[nodiscard]] Result<std::vector<std::string>> ids();
+  [[nodiscard]] Status add_clients(const std::string& id, std::string_view user,
+                                   std::vector<ClientState>& clients);
+
   Connection* connection_;
   Milliseconds timeout_;
 };
