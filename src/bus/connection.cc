@@ -128,9 +128,10 @@ Status Connection::request_stream(std::string_view subject, std::string_view pay
                                   Milliseconds timeout,
                                   const std::function<Milliseconds(Message)>& on_answer) {
   const auto answers = std::make_shared<Answers>();
-  MESH_TRY(auto token, state_->send_request({std::string(subject), std::string(payload), {}},
-                                            answers, 0, true));
-  const Registration registration(state_->pending(), std::move(token));
+  MESH_CHECK(state_->hear_answers());
+  const std::string token = state_->pending().add(subject, answers, 0, true);
+  const Registration registration(state_->pending(), token);
+  MESH_TRY(const Subscription inbox, state_->send_own_request(subject, payload, token));
   const Deadline end = Clock::now() + timeout;
   auto answer = answers->take(end);
   if (!answer) {

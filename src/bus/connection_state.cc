@@ -107,6 +107,20 @@ Result<std::string> ConnectionState::send_request(const Request& request,
   return token;
 }
 
+Result<Subscription> ConnectionState::send_own_request(std::string_view subject,
+                                                       std::string_view payload,
+                                                       const std::string& token) {
+  const std::string inbox = new_inbox();
+  MESH_TRY(auto state,
+           Subscription::State::make(connection_, inbox, "", [this, token](Message message) {
+             pending_.answer(token, std::move(message));
+           }));
+  natsSubscription_SetPendingLimits(state->subscription, -1, -1);
+  Subscription subscription(std::move(state));
+  MESH_CHECK(send(subject, payload, {}, inbox));
+  return subscription;
+}
+
 Status ConnectionState::hear_answers() {
   const std::lock_guard lock(hear_mutex_);
   if (hears_answers_) {

@@ -39,6 +39,13 @@ class ConnectionState : public std::enable_shared_from_this<ConnectionState> {
   [[nodiscard]] Result<std::string> send_request(const Request& request,
                                                  const std::shared_ptr<Answers>& answers,
                                                  std::size_t index, bool many);
+  /// The same with an inbox of its own, for a request with several answers: what is pulled from
+  /// JetStream comes with its own subject, so that the shared one could not tell whose it is.
+  [[nodiscard]] Result<Subscription> send_own_request(std::string_view subject,
+                                                      std::string_view payload,
+                                                      const std::string& token);
+  /// Subscribes to the answers, once.
+  [[nodiscard]] Status hear_answers();
   [[nodiscard]] Status flush(Milliseconds timeout);
 
   [[nodiscard]] natsConnection* raw() const { return connection_; }
@@ -48,8 +55,6 @@ class ConnectionState : public std::enable_shared_from_this<ConnectionState> {
   [[nodiscard]] Status check_connected() const;
 
  private:
-  /// Subscribes to the answers, once.
-  [[nodiscard]] Status hear_answers();
   [[nodiscard]] Status subscribe_answers();
   void refused(std::string_view text);
   /// Waits until the refusals that came before the last PONG have reached `refused`.

@@ -84,13 +84,13 @@ SystemAccount::SystemAccount(Connection& connection, Milliseconds timeout)
 Result<std::vector<std::string>> SystemAccount::ids() {
   std::set<std::string> found;
   std::size_t known = 1;
-  MESH_CHECK(connection_->request_stream("$SYS.REQ.SERVER.PING.STATSZ", "", timeout_,
-                                         [&](const Message& message) {
-    const json read = json::parse(message.data, nullptr, false);
-    found.insert(text(field(read, "server"), "id"));
-    known = std::max<std::size_t>(known, count(field(read, "statsz"), "active_servers"));
-    return found.size() < known ? timeout_ : Milliseconds::zero();
-  }));
+  MESH_CHECK(connection_->request_stream(
+      "$SYS.REQ.SERVER.PING.STATSZ", "", timeout_, [&](const Message& message) {
+        const json read = json::parse(message.data, nullptr, false);
+        found.insert(text(field(read, "server"), "id"));
+        known = std::max<std::size_t>(known, count(field(read, "statsz"), "active_servers"));
+        return found.size() < known ? timeout_ : Milliseconds::zero();
+      }));
   if (found.size() < known) {
     return fail(Code::Timeout, fmt::format("{} of {} servers of the bus answered within {} ms",
                                            found.size(), known, timeout_.count()));

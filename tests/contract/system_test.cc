@@ -30,7 +30,9 @@ class SystemOn : public testing::TestWithParam<std::string> {
     ASSERT_TRUE(connection) << connection.error().message;
     connection_ = std::make_unique<Connection>(*std::move(connection));
   }
-  bool lets_in(const std::string& user) { return Connection::connect(as(*server_, user)).has_value(); }
+  bool lets_in(const std::string& user) {
+    return Connection::connect(as(*server_, user)).has_value();
+  }
 
   std::unique_ptr<NatsServer> server_;
   std::unique_ptr<Connection> connection_;
@@ -128,8 +130,7 @@ TEST_P(SystemOn, RefusesAnotherDigest) {
 TEST_P(SystemOn, ANewAccountNeedsTheSecondReload) {
   SystemAccount system(*connection_);
   std::string text = kSmallServer;
-  text.replace(text.find("    jetstream: enabled"), 0,
-               "    exports: [ { service: \"ask.*\" } ]\n");
+  text.replace(text.find("    jetstream: enabled"), 0, "    exports: [ { service: \"ask.*\" } ]\n");
   text.insert(text.find("  PLAIN:"),
               "  NEW: { users: [ { user: new, password: new } ], imports: [ { service: { account: "
               "MESH, subject: \"ask.me\" } } ] }\n");
