@@ -180,6 +180,8 @@ ConsumerInfo read_consumer_info(const json& info) {
   read.created = text(info, "created");
   read.delivered = count(field(info, "delivered"), "stream_seq");
   read.ack_floor = count(field(info, "ack_floor"), "stream_seq");
+  read.deliveries = count(field(info, "delivered"), "consumer_seq");
+  read.ack_floor_deliveries = count(field(info, "ack_floor"), "consumer_seq");
   read.pending = count(info, "num_pending");
   read.ack_pending = count(info, "num_ack_pending");
   read.redelivered = count(info, "num_redelivered");

@@ -32,12 +32,14 @@ struct StreamInfo {
 struct ConsumerInfo {
   std::string stream;
   std::string name;
-  nlohmann::json config;          // as the server echoes it
-  std::string created;            // RFC 3339
-  std::uint64_t delivered = 0;    // stream sequence of the last delivery
-  std::uint64_t ack_floor = 0;    // stream sequence up to which all is acknowledged
-  std::uint64_t pending = 0;      // not yet delivered
-  std::uint64_t ack_pending = 0;  // delivered, not yet acknowledged
+  nlohmann::json config;                   // as the server echoes it
+  std::string created;                     // RFC 3339
+  std::uint64_t delivered = 0;             // stream sequence of the last delivery
+  std::uint64_t ack_floor = 0;             // stream sequence up to which all is acknowledged
+  std::uint64_t deliveries = 0;            // deliveries so far, each repetition counted
+  std::uint64_t ack_floor_deliveries = 0;  // the delivery up to which all is acknowledged
+  std::uint64_t pending = 0;               // not yet delivered
+  std::uint64_t ack_pending = 0;           // delivered, not yet acknowledged
   std::uint64_t redelivered = 0;
   std::uint64_t waiting = 0;  // pulls that wait
   bool push_bound = false;    // somebody hears its deliver subject

@@ -81,9 +81,9 @@ Milliseconds left_until(Clock::time_point deadline) {
 SystemAccount::SystemAccount(Connection& connection, Milliseconds timeout)
     : connection_(&connection), timeout_(timeout) {}
 
-Result<std::vector<std::string>> SystemAccount::ids() {
+Result<std::vector<std::string>> SystemAccount::ids(std::size_t expected) {
   std::set<std::string> found;
-  std::size_t known = 1;
+  std::size_t known = std::max<std::size_t>(expected, 1);
   MESH_CHECK(connection_->request_stream(
       "$SYS.REQ.SERVER.PING.STATSZ", "", timeout_, [&](const Message& message) {
         const json read = json::parse(message.data, nullptr, false);
@@ -98,8 +98,8 @@ Result<std::vector<std::string>> SystemAccount::ids() {
   return std::vector<std::string>(found.begin(), found.end());
 }
 
-Result<std::vector<ServerState>> SystemAccount::servers() {
-  MESH_TRY(const std::vector<std::string> all, ids());
+Result<std::vector<ServerState>> SystemAccount::servers(std::size_t expected) {
+  MESH_TRY(const std::vector<std::string> all, ids(expected));
   std::vector<ServerState> servers;
   for (const std::string& id : all) {
     MESH_TRY(ServerState one, server(id));

@@ -39,9 +39,9 @@ class SystemAccount {
  public:
   explicit SystemAccount(Connection& connection, Milliseconds timeout = Milliseconds{5000});
 
-  /// Every server of the cluster, sorted by name and id. `Timeout` where fewer answered than the
-  /// servers themselves know of.
-  [[nodiscard]] Result<std::vector<ServerState>> servers();
+  /// Every server of the cluster, sorted by name and id. `Timeout` where fewer answered than
+  /// `expected`, or than the servers themselves know of.
+  [[nodiscard]] Result<std::vector<ServerState>> servers(std::size_t expected = 0);
   [[nodiscard]] Result<ServerState> server(std::string_view id);
 
   /// Makes one server read its file again, and proves it: returns its new state, whose load time
@@ -60,7 +60,7 @@ class SystemAccount {
   [[nodiscard]] Result<std::vector<ClientState>> clients(std::string_view user = {});
 
  private:
-  [[nodiscard]] Result<std::vector<std::string>> ids();
+  [[nodiscard]] Result<std::vector<std::string>> ids(std::size_t expected = 0);
   [[nodiscard]] Status add_clients(const std::string& id, std::string_view user,
                                    std::vector<ClientState>& clients);
 

@@ -143,6 +143,8 @@ TEST_P(JetStreamOn, TellsWhereAConsumerStands) {
   ASSERT_TRUE(state);
   EXPECT_EQ(state->delivered, 3U);
   EXPECT_EQ(state->ack_floor, 1U);
+  EXPECT_EQ(state->deliveries, 3U);
+  EXPECT_EQ(state->ack_floor_deliveries, 1U);
   EXPECT_EQ(state->pending, 2U);
   EXPECT_EQ(state->ack_pending, 2U);
   EXPECT_EQ(jetstream_->consumers("EVENTS")->front().ack_floor, 1U);
