@@ -139,13 +139,15 @@ void ConfigReader::each(const Value& map, std::string_view path, Names names, co
 }
 
 void ConfigReader::read(const Value& root) {
+  bool has_accounts = false;
   for (const Entry& entry : root.entries()) {
     const std::string key = lower(entry.key);
     if (key != "accounts") {
       read_setting(key, entry.value);
-    } else if (!entry.value.is(Type::Map) || !view_.accounts.empty()) {
+    } else if (!entry.value.is(Type::Map) || has_accounts) {
       unread(key, "is no map, or stands twice", entry.value);
     } else {
+      has_accounts = true;
       view_.accounts.reserve(entry.value.entries().size());
       std::ranges::for_each(entry.value.entries(),
                             [this](const Entry& account) { read_account(account); });

@@ -1,6 +1,7 @@
 #include "broker/verify.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -15,22 +16,10 @@ namespace mesh::broker {
 namespace {
 
 /// The only settings beside accounts that a composed file has.
-const std::set<std::string_view>& known_settings() {
-  static const std::set<std::string_view> kKnown = {"listen",
-                                                    "server_name",
-                                                    "system_account",
-                                                    "max_payload",
-                                                    "write_deadline",
-                                                    "authorization.timeout",
-                                                    "tls.cert_file",
-                                                    "tls.key_file",
-                                                    "tls.timeout",
-                                                    "jetstream.store_dir",
-                                                    "jetstream.max_memory_store",
-                                                    "jetstream.max_file_store",
-                                                    "feature_flags.js_ack_fc_v2"};
-  return kKnown;
-}
+constexpr auto kKnownSettings = std::to_array<std::string_view>(
+    {"listen", "server_name", "system_account", "max_payload", "write_deadline",
+     "authorization.timeout", "tls.cert_file", "tls.key_file", "tls.timeout", "jetstream.store_dir",
+     "jetstream.max_memory_store", "jetstream.max_file_store", "feature_flags.js_ack_fc_v2"});
 
 const char* word(Share share) {
   return share == Share::Service ? "service" : "stream";
@@ -57,7 +46,7 @@ void check_settings(const ConfigView& view, Findings& findings) {
     findings.add(unread.line, "unknown-setting", fmt::format("{} {}", unread.path, unread.why));
   }
   for (const auto& [path, setting] : view.settings) {
-    if (!known_settings().contains(path)) {
+    if (std::ranges::find(kKnownSettings, path) == kKnownSettings.end()) {
       findings.add(setting.line, "unknown-setting", fmt::format("{} is not known here", path));
     }
   }
