@@ -32,16 +32,21 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 
 namespace {
 
+/// Insertions, deletions, changes and swaps of neighbours that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> last(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before.swap(last);
+    last.swap(row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0U : 1U);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+      const std::size_t changed = last[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, changed});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      row[j] = swapped ? std::min(row[j], before[j - 2] + 1) : row[j];
     }
   }
   return row[b.size()];
@@ -54,7 +59,8 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   if (word.size() > kLongest) {
     return {};
   }
-  std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
+  // A word of one letter is near to nothing: every letter of it would be another.
+  std::size_t best = std::min(std::max<std::size_t>(1, word.size() / 3) + 1, word.size());
   std::string found;
   for (const auto& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);

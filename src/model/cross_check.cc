@@ -69,11 +69,10 @@ void check_disk(const Crossing& crossing) {
   static constexpr double kGiB = 1 << 30;
   crossing.report.warning(
       events.place, "disk-too-small",
-      fmt::format(
-          "{} events, {} messages of each kept, each at most {}, may come to {:.1f}GiB; disk "
-          "is {}",
-          subjects, events.per_event, size_text(events.largest), worst / kGiB,
-          size_text(events.disk)),
+      fmt::format("{} {}, {} messages of each kept, each at most {}, may come to {:.1f}GiB; disk "
+                  "is {}",
+                  subjects, subjects == 1 ? "event" : "events", events.per_event,
+                  size_text(events.largest), worst / kGiB, size_text(events.disk)),
       "when disk is full new events are refused; raise disk, or lower per-event or largest");
 }
 

@@ -27,6 +27,18 @@ std::string_view without_mark(std::string_view bytes) {
   return bytes.starts_with(kByteOrderMark) ? bytes.substr(kByteOrderMark.size()) : bytes;
 }
 
+/// Whether the file says more to others than could be read of it.
+bool lost_entries(const Value& root, const ModuleFile& file) {
+  const auto more = [&](std::string_view key, std::size_t read) {
+    const auto list = root.find(key);
+    const auto items = list ? list->items() : std::vector<Value>{};
+    return !items || items->size() > read;
+  };
+  const auto tools = root.find("tools");
+  return more("emits", file.emits.size()) || more("holds", file.holds.size()) ||
+         (tools && (!tools->is_table() || tools->entries().size() > file.tools.size()));
+}
+
 class Reader {
  public:
   Reader(const Files& files, std::string_view prefix) : files_(files), prefix_(prefix) {}
@@ -41,6 +53,8 @@ class Reader {
   void read_modules(const Value& root, MeshToml& toml);
   std::shared_ptr<const ModuleFile> module_file(const std::string& path, const Value& path_value);
   std::shared_ptr<const ModuleFile> load(const std::string& folder, const Value& path_value);
+  /// An empty file in place of one that cannot be read.
+  std::shared_ptr<const ModuleFile> broken();
   void read_schemas(const std::string& folder, const Value& root, ModuleFile& file);
   void report_missing_module(const std::string& folder, const Value& path_value,
                              const Error& error);
@@ -98,19 +112,29 @@ void Reader::read_schemas(const std::string& folder, const Value& root, ModuleFi
   }
 }
 
+std::shared_ptr<const ModuleFile> Reader::broken() {
+  auto file = std::make_shared<const ModuleFile>();
+  broken_.insert(file.get());
+  return file;
+}
+
 std::shared_ptr<const ModuleFile> Reader::load(const std::string& folder, const Value& path_value) {
   const auto path = join_path(folder, kModuleToml);
   auto bytes = files_.read(path);
   if (!bytes) {
     report_missing_module(folder, path_value, bytes.error());
-    return std::make_shared<ModuleFile>();
+    return broken();
   }
   const auto from = source(path);
   const auto document = Document::parse(without_mark(keep(path, std::move(*bytes))), from);
   if (!document) {
-    return std::make_shared<ModuleFile>();
+    return broken();
   }
+  const auto misplaced = report_.misplaced();
   auto file = std::make_shared<ModuleFile>(read_module_toml(document->root()));
+  if (report_.misplaced() > misplaced || lost_entries(document->root(), *file)) {
+    broken_.insert(file.get());
+  }
   read_schemas(folder, document->root(), *file);
   return file;
 }
@@ -125,11 +149,7 @@ std::shared_ptr<const ModuleFile> Reader::module_file(const std::string& path,
   if (const auto found = by_folder_.find(key); found != by_folder_.end()) {
     return found->second;
   }
-  const auto errors = report_.errors();
-  auto file = folder ? load(key, path_value) : std::make_shared<ModuleFile>();
-  if (!folder || report_.errors() > errors) {
-    broken_.insert(file.get());
-  }
+  auto file = folder ? load(key, path_value) : broken();
   return by_folder_.emplace(key, std::move(file)).first->second;
 }
 
@@ -143,8 +163,7 @@ void Reader::read_modules(const Value& root, MeshToml& toml) {
   for (auto& module : toml.mesh.modules) {
     module.file = read_one(module.name.text());
     if (!module.file) {
-      module.file = std::make_shared<ModuleFile>();
-      broken_.insert(module.file.get());
+      module.file = broken();
     }
   }
   for (const auto& name : toml.misnamed) {

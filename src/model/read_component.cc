@@ -246,8 +246,13 @@ std::vector<Component> read_components(const Table& top) {
   std::vector<Component> out;
   for (const auto& entry : top.entries("components")) {
     const Table table(entry.value, kComponent, entry.key);
-    if (auto name = top.accept("bad-name", entry.place, ComponentName::parse(entry.key))) {
-      out.push_back(read_component(table, std::move(*name), entry.place));
+    auto name = top.accept("bad-name", entry.place, ComponentName::parse(entry.key));
+    if (!table.usable()) {
+      continue;
+    }
+    auto component = read_component(table, name.value_or(stand_in<ComponentName>()), entry.place);
+    if (name) {
+      out.push_back(std::move(component));
     }
   }
   check_after(top, out);

@@ -62,11 +62,14 @@ void check_port(const Table& table, const Health& health) {
 }  // namespace
 
 std::optional<Health> read_health(const Table& table) {
+  if (!table.usable()) {
+    return std::nullopt;
+  }
   auto health = default_health(table);
   read_kind(table, health);
   table.read("port", kPorts, health.port);
-  table.read("interval", "bad-duration", parse_duration, health.interval);
-  table.read("timeout", "bad-duration", parse_duration, health.timeout);
+  table.read("interval", "bad-duration", parse_time, health.interval);
+  table.read("timeout", "bad-duration", parse_time, health.timeout);
   table.read("retries", {1, std::numeric_limits<int>::max()}, health.retries);
   table.read("start", "bad-duration", parse_duration, health.start);
   if (count_kinds(table) != 1) {

@@ -28,23 +28,27 @@ std::optional<T> name_of(const Table& table, const Entry& entry) {
   return table.accept("bad-name", entry.place, T::parse(entry.key));
 }
 
+void refuse_reserved(const Entry& entry, Report& report) {
+  if (std::ranges::find(kReservedNodes, entry.key) != kReservedNodes.end()) {
+    report.error(entry.place, "reserved-name",
+                 fmt::format("no node may be called \"{}\"", entry.key),
+                 "the name has a meaning on the bus; choose another");
+  }
+}
+
 void read_nodes(const Table& top, std::vector<Node>& out) {
   for (const auto& entry : top.entries("nodes")) {
     const Table table(entry.value, kNode, entry.key);
-    auto name = name_of<NodeName>(top, entry);
-    if (std::ranges::find(kReservedNodes, entry.key) != kReservedNodes.end()) {
-      top.report().error(entry.place, "reserved-name",
-                         fmt::format("no node may be called \"{}\"", entry.key),
-                         "the name has a meaning on the bus; choose another");
-    }
-    if (!name) {
-      continue;
-    }
-    Node node{std::move(*name), {}, {}, {}, entry.place};
+    const auto name = name_of<NodeName>(top, entry);
+    refuse_reserved(entry, top.report());
+    Node node{name.value_or(stand_in<NodeName>())};
+    node.place = entry.place;
     table.read("bus", "bad-url", parse_bus_url, node.bus);
     table.read("registry", "bad-address", parse_registry_host, node.registry);
     read_env(table, "env", node.env);
-    out.push_back(std::move(node));
+    if (name) {
+      out.push_back(std::move(node));
+    }
   }
 }
 
@@ -63,24 +67,31 @@ void read_from(const Table& table, Seat& seat) {
   }
 }
 
+Seat read_seat(const Table& table, SeatName name, const Delivery& delivery) {
+  Seat seat{std::move(name)};
+  seat.delivery = delivery;
+  table.read_list("accepts", "bad-name", VerbName::parse, seat.accepts);
+  table.read_list("emits", "bad-event", EventName::parse, seat.emits);
+  read_from(table, seat);
+  read_delivery(table, seat.delivery);
+  const auto accepts = table.find("accepts");
+  const auto items = accepts ? accepts->items() : std::nullopt;
+  if (items && items->empty()) {
+    table.error("accepts", "empty-list", fmt::format("{} accepts nothing", table.shown()),
+                "name at least one verb");
+  }
+  return seat;
+}
+
 void read_seats(const Table& top, const Delivery& delivery, std::vector<Seat>& out) {
   for (const auto& entry : top.entries("seats")) {
-    const Table table(entry.value, kSeat, entry.key);
-    auto name = name_of<SeatName>(top, entry);
-    if (!name) {
-      continue;
+    const auto name = name_of<SeatName>(top, entry);
+    auto seat = read_seat(Table(entry.value, kSeat, entry.key), name.value_or(stand_in<SeatName>()),
+                          delivery);
+    seat.place = entry.place;
+    if (name) {
+      out.push_back(std::move(seat));
     }
-    Seat seat{std::move(*name), {}, {}, {}, delivery, entry.place};
-    table.read_list("accepts", "bad-name", VerbName::parse, seat.accepts);
-    table.read_list("emits", "bad-event", EventName::parse, seat.emits);
-    read_from(table, seat);
-    read_delivery(table, seat.delivery);
-    if (const auto accepts = table.find("accepts");
-        accepts && accepts->items() && accepts->items()->empty()) {
-      table.error("accepts", "empty-list", fmt::format("{} accepts nothing", table.shown()),
-                  "name at least one verb");
-    }
-    out.push_back(std::move(seat));
   }
 }
 
@@ -145,17 +156,18 @@ void read_modules(const Table& top, MeshToml& out) {
   mesh.modules.reserve(entries.size());
   for (const auto& entry : entries) {
     const Table table(entry.value, kModule, entry.key);
-    auto name = name_of<ModuleName>(top, entry);
-    if (!name) {
-      out.misnamed.emplace_back(entry.key);
-      continue;
-    }
-    Module module{std::move(*name), {}, {}, {}, false, nullptr, entry.place, entry.place};
+    const auto name = name_of<ModuleName>(top, entry);
+    Module module{name.value_or(stand_in<ModuleName>())};
+    module.place = module.on_place = entry.place;
     table.read("path", module.path);
     read_on(table, mesh, module);
     read_env(table, "env", module.env);
     table.read("each", module.each);
-    mesh.modules.push_back(std::move(module));
+    if (name) {
+      mesh.modules.push_back(std::move(module));
+    } else {
+      out.misnamed.emplace_back(entry.key);
+    }
   }
 }
 

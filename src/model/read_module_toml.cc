@@ -126,21 +126,24 @@ void read_subjects(const Table& top, ModuleFile& out) {
   }
 }
 
+Tool read_tool(const Table& table, ToolName name, Place place) {
+  Tool tool{std::move(name)};
+  tool.timeout = kToolTimeout;
+  tool.place = std::move(place);
+  table.read("description", tool.description);
+  table.read("input", "bad-path", parse_inner_path, tool.input);
+  table.read("timeout", "bad-duration", parse_time, tool.timeout);
+  return tool;
+}
+
 void read_tools(const Table& top, std::vector<Tool>& out) {
   for (const auto& entry : top.entries("tools")) {
-    const Table table(entry.value, kTool, entry.key);
-    auto name = top.accept("bad-name", entry.place, ToolName::parse(entry.key));
-    if (!name) {
-      continue;
+    const auto name = top.accept("bad-name", entry.place, ToolName::parse(entry.key));
+    auto tool = read_tool(Table(entry.value, kTool, entry.key), name.value_or(stand_in<ToolName>()),
+                          entry.place);
+    if (name) {
+      out.push_back(std::move(tool));
     }
-    Tool tool{std::move(*name), {}, {}, {}, kToolTimeout, entry.place};
-    table.read("description", tool.description);
-    table.read("input", "bad-path", parse_inner_path, tool.input);
-    table.read("timeout", "bad-duration", parse_duration, tool.timeout);
-    if (tool.timeout <= 0ms) {
-      table.error("timeout", "out-of-range", "timeout must be more than nothing");
-    }
-    out.push_back(std::move(tool));
   }
 }
 

@@ -15,10 +15,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::array<std::string_view, 2> kServers = {"managed", "external"};
-constexpr Range kCounts = {1, std::numeric_limits<int>::max()};
 constexpr std::int64_t kMiB = 1 << 20;
 constexpr std::int64_t kGiB = 1 << 30;
+constexpr std::array<std::string_view, 2> kServers = {"managed", "external"};
+constexpr Range kCounts = {1, std::numeric_limits<int>::max()};
+constexpr Range kAnySize = {kMiB, std::numeric_limits<std::int64_t>::max()};
 /// What nats-server carries by default, and each account's limit.
 constexpr std::int64_t kLargestPayload = kMiB;
 /// The least duplicate window that JetStream takes.
@@ -94,10 +95,19 @@ void check_bus(const Table& table, const BusSettings& bus) {
   }
 }
 
-void positive(const Table& table, std::string_view key, Milliseconds value) {
-  if (value <= 0ms) {
-    table.error(key, "out-of-range", fmt::format("{} must be more than nothing", key));
+/// Reads a size that must be in a range; `out` stays as it is where it is not.
+void read_bounded(const Table& table, std::string_view key, Range range, std::int64_t& out) {
+  auto size = out;
+  table.read(key, "bad-size", parse_size, size);
+  if (size < range.least || size > range.most) {
+    table.error(key, "out-of-range",
+                range.most == kAnySize.most
+                    ? fmt::format("{} must be at least {}", key, size_text(range.least))
+                    : fmt::format("{} must be {} to {}: the bus carries no more", key,
+                                  size_text(range.least), size_text(range.most)));
+    return;
   }
+  out = size;
 }
 
 }  // namespace
@@ -144,20 +154,11 @@ void read_bus(const Table& table, BusSettings& out) {
 
 void read_events(const Table& table, EventsSettings& out) {
   out.place = table.place();
-  table.read("keep", "bad-duration", parse_duration, out.keep);
+  table.read("keep", "bad-duration", parse_time, out.keep);
   table.read("per-event", {1, std::numeric_limits<std::int64_t>::max()}, out.per_event);
-  table.read("largest", "bad-size", parse_size, out.largest);
-  table.read("disk", "bad-size", parse_size, out.disk);
-  table.read("duplicates", "bad-duration", parse_duration, out.duplicates);
-  positive(table, "keep", out.keep);
-  if (out.largest < 1 || out.largest > kLargestPayload) {
-    table.error("largest", "out-of-range",
-                fmt::format("largest must be 1B to {}: the bus carries no more",
-                            size_text(kLargestPayload)));
-  }
-  if (out.disk < kMiB) {
-    table.error("disk", "out-of-range", "disk must be at least 1MiB");
-  }
+  read_bounded(table, "largest", {1, kLargestPayload}, out.largest);
+  read_bounded(table, "disk", kAnySize, out.disk);
+  table.read("duplicates", "bad-duration", parse_time, out.duplicates);
   if (out.duplicates < kLeastDuplicates || out.duplicates > out.keep) {
     table.error("duplicates", "out-of-range", "duplicates must be 100ms to keep");
   }
@@ -165,8 +166,7 @@ void read_events(const Table& table, EventsSettings& out) {
 
 void read_delivery(const Table& table, Delivery& out) {
   out.place = table.place();
-  table.read("within", "bad-duration", parse_duration, out.within);
-  positive(table, "within", out.within);
+  table.read("within", "bad-duration", parse_time, out.within);
   table.read("attempts", kCounts, out.attempts);
   table.read("in-flight", kCounts, out.in_flight);
   if (table.has("backoff")) {

@@ -18,6 +18,7 @@ auto order(const Problem& p) {
 
 void Report::error(Place place, std::string_view code, std::string message, std::string hint) {
   ++errors_;
+  misplaced_ += code == "slid-into-table" || code == "unknown-key" ? 1U : 0U;
   add({Severity::Error, std::string(code), std::move(message), std::move(hint), std::move(place)});
 }
 

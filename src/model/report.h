@@ -23,6 +23,8 @@ class Report {
   /// Whether anything so far is an error.
   [[nodiscard]] bool failed() const { return errors_ > 0; }
   [[nodiscard]] std::size_t errors() const { return errors_; }
+  /// Keys that stand where they mean nothing: what they were meant to say is not known.
+  [[nodiscard]] std::size_t misplaced() const { return misplaced_; }
   /// Whether looking for the nearest name among thousands is still worth the time.
   [[nodiscard]] bool wants_hints() const { return problems_.size() < kMostHints; }
 
@@ -37,6 +39,7 @@ class Report {
   std::size_t dropped_ = 0;
   bool dropped_error_ = false;
   std::size_t errors_ = 0;
+  std::size_t misplaced_ = 0;
 };
 
 }  // namespace mesh::model

@@ -1,5 +1,6 @@
 #include "model/syntax_error.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -23,12 +24,16 @@ std::string_view line_text(std::string_view bytes, int line) {
   return bytes.substr(0, bytes.find('\n'));
 }
 
-/// The library points behind the `=` of a key that is there twice; the key itself is meant.
+/// The library points at the value of a key that is there twice; the key itself is meant.
 int key_column(std::string_view line, int column) {
-  const auto before = line.substr(0, static_cast<std::size_t>(column));
-  const auto first = line.find_first_not_of(" \t");
-  const bool plain = before.find_first_of("{[") == std::string_view::npos;
-  return plain && first != std::string_view::npos ? static_cast<int>(first) + 1 : column;
+  const auto before = line.substr(0, static_cast<std::size_t>(column - 1));
+  const auto equals = before.rfind('=');
+  if (equals == std::string_view::npos) {
+    return column;
+  }
+  const auto open = before.substr(0, equals).find_last_of("{,") + 1;  // npos + 1 is 0
+  const auto first = before.find_first_not_of(" \t", open);
+  return static_cast<int>(std::min(first, equals)) + 1;
 }
 
 SyntaxError redefined(std::string_view what, std::string_view bytes, Place place) {
@@ -55,9 +60,10 @@ constexpr std::array kKnown = {
     Known{"expected '=', saw", "after a key, = and a value are expected", ""},
     Known{"expected a comment or whitespace", "something follows the value on its line",
           "one key a line; text with quotes inside needs '…' or \\\""},
-    Known{"expected comma or closing ']'", "a list's items need a comma between them", ""},
+    Known{"expected comma or closing ']'",
+          "a list needs a comma between its items, or its closing ]", ""},
     Known{"expected comma or closing '}'",
-          "the keys of a table in braces need a comma between them", ""},
+          "a table in braces needs a comma between its keys, or its closing }", ""},
     Known{"expected key or closing '}'", "a table in braces ends on its line and has no last comma",
           "write it as a [table] of its own, or on one line"},
     Known{"expected ']', saw", "a table's header needs its closing ]",

@@ -1,6 +1,7 @@
 #include "model/table.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include <fmt/format.h>
@@ -43,7 +44,7 @@ void Table::check_keys() const {
     }
   }
   for (const auto& key : kind_->keys) {
-    if (key.required && !has(key.name)) {
+    if (key.required && !has(key.name) && !slid_away(key.name, *kind_, value_)) {
       report().error(place(), "missing-key", fmt::format("{} needs {}", shown(), key.name),
                      fmt::format("{} must be {}", key.name, key.form));
     }
@@ -154,6 +155,16 @@ void Table::read(std::string_view key, std::vector<std::string>& out) const {
   }
 }
 
+namespace {
+
+std::string out_of(std::string_view key, Range range) {
+  const bool open = range.most >= std::numeric_limits<int>::max();
+  return open ? fmt::format("{} must be at least {}", key, range.least)
+              : fmt::format("{} must be {} to {}", key, range.least, range.most);
+}
+
+}  // namespace
+
 std::optional<std::int64_t> Table::integer(std::string_view key, Range range) const {
   const auto value = find(key);
   if (!value) {
@@ -163,8 +174,7 @@ std::optional<std::int64_t> Table::integer(std::string_view key, Range range) co
   if (!number) {
     wrong_type(key, *value);
   } else if (*number < range.least || *number > range.most) {
-    report().error(value->place(), "out-of-range",
-                   fmt::format("{} must be {} to {}", key, range.least, range.most));
+    report().error(value->place(), "out-of-range", out_of(key, range));
     return std::nullopt;
   }
   return number;

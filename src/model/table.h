@@ -28,6 +28,8 @@ class Table {
  public:
   Table(const Value& value, const Kind& kind, std::string_view name = {});
 
+  /// Whether it is a table at all; where not, nothing of it is there.
+  [[nodiscard]] bool usable() const { return value_.is_table(); }
   [[nodiscard]] Place place() const { return value_.place(); }
   [[nodiscard]] Report& report() const { return value_.source().report; }
   [[nodiscard]] const Kind& kind() const { return *kind_; }
@@ -105,6 +107,12 @@ class Table {
   const Kind* kind_;
   std::string_view name_;
 };
+
+/// A valid name to go on reading a table with, whose own name cannot be used.
+template <class T>
+[[nodiscard]] T stand_in() {
+  return T::parse("x").value();
+}
 
 /// The text of `value` where it is one that can be used (no NUL); reports otherwise. Nothing is
 /// reported where it is no text at all.

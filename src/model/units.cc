@@ -97,6 +97,14 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   return std::chrono::milliseconds(total);
 }
 
+Result<std::chrono::milliseconds> parse_time(std::string_view text) {
+  MESH_TRY(const auto duration, parse_duration(text));
+  if (duration.count() == 0) {
+    return fail(Code::InvalidArgument, fmt::format("\"{}\" is no time at all", printable(text)));
+  }
+  return duration;
+}
+
 Result<std::int64_t> parse_size(std::string_view text) {
   const Unit* unit = nullptr;
   auto rest = text;

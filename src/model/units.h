@@ -13,6 +13,9 @@ namespace mesh::model {
 /// at most once (`1h30m`). At most 36,500 days. Errors: InvalidArgument.
 [[nodiscard]] Result<std::chrono::milliseconds> parse_duration(std::string_view text);
 
+/// The same, and more than nothing.
+[[nodiscard]] Result<std::chrono::milliseconds> parse_time(std::string_view text);
+
 /// A size in bytes as declarations write it: a whole number and `B`, `KiB`, `MiB` or `GiB`. At most
 /// 2^53 bytes, so that JSON can carry it. Errors: InvalidArgument.
 [[nodiscard]] Result<std::int64_t> parse_size(std::string_view text);

@@ -1,6 +1,6 @@
 #include "model/unknown_key.h"
 
-#include <array>
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -102,6 +102,24 @@ bool report_slid_key(const Entry& entry, const Kind& kind) {
       fmt::format("\"{}\" belongs above the first [table]", entry.key),
       "what follows a [table] belongs to that table, up to the next one");
   return true;
+}
+
+bool slid_away(std::string_view key, const Kind& kind, const Value& top) {
+  if (&kind != &top_of(kind)) {
+    return false;
+  }
+  const auto holds = [&](const Value& table) {
+    const auto value = table.is_block() ? table.find(key) : std::nullopt;
+    return value && !value->is_table();
+  };
+  for (const auto& outer : top.entries()) {
+    const auto inner = outer.value.entries();
+    if (holds(outer.value) ||
+        std::ranges::any_of(inner, [&](const Entry& entry) { return holds(entry.value); })) {
+      return true;
+    }
+  }
+  return false;
 }
 
 void report_unknown_key(const Entry& entry, const Kind& kind, const std::string& shown,
