@@ -32,6 +32,7 @@ struct Push {
   std::string verb;    // `push`, `rollback`, …
   std::string digest;  // of the plan
   PushState state = PushState::Intended;
+  friend bool operator==(const Push&, const Push&) = default;
 };
 
 /// A credential to be kept. The secret is sealed on its way in.
