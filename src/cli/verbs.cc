@@ -4,9 +4,10 @@ namespace mesh::cli {
 
 std::vector<Verb> all_verbs() {
   return {
-      check_verb(),      grants_verb(),     bus_config_verb(), plan_verb(),     push_verb(),
-      controller_verb(), history_verb(),    secret_verb(),     env_verb(),      backup_verb(),
-      restore_verb(),    completion_verb(), help_verb(),       complete_verb(),
+      check_verb(),      grants_verb(),   bus_config_verb(), plan_verb(),    push_verb(),
+      controller_verb(), call_verb(),     tap_verb(),        status_verb(),  history_verb(),
+      secret_verb(),     env_verb(),      backup_verb(),     restore_verb(), completion_verb(),
+      help_verb(),       complete_verb(),
   };
 }
 

@@ -1,0 +1,114 @@
+#include <poll.h>
+
+#include <atomic>
+#include <charconv>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "broker/subject_algebra.h"
+#include "cli/declarations.h"
+#include "cli/verbs.h"
+#include "controller/bus_link.h"
+
+namespace mesh::cli {
+
+namespace {
+
+constexpr bus::Milliseconds kConnect{10'000};
+constexpr int kSlice = 100;  // milliseconds
+
+Json message_json(const bus::Message& message, const std::string& time) {
+  auto headers = Json::array();
+  for (const auto& header : message.headers) {
+    headers.push_back({{"name", header.name}, {"value", header.value}});
+  }
+  return {{"time", time},
+          {"subject", message.subject},
+          {"reply", message.reply.empty() ? Json(nullptr) : Json(message.reply)},
+          {"headers", std::move(headers)},
+          {"data", message.data}};
+}
+
+/// Prints messages as they come, from the subscription's thread.
+class Printer {
+ public:
+  Printer(Context& context, std::uint64_t most) : context_(context), left_(most) {}
+
+  void print(const bus::Message& message) {
+    const std::lock_guard lock(mutex_);
+    if (done_) {
+      return;
+    }
+    const auto time = os::rfc3339(context_.clock.now());
+    const auto line =
+        context_.json
+            ? message_json(message, time).dump(-1, ' ', false, Json::error_handler_t::replace)
+            : fmt::format("{}  {}  {}", time, message.subject, printable(message.data, 4096));
+    const bool last = left_ > 0 && --left_ == 0;
+    if (!context_.console.out(line + "\n") || last) {
+      done_ = true;
+    }
+  }
+  [[nodiscard]] bool done() const { return done_; }
+
+ private:
+  Context& context_;
+  std::mutex mutex_;
+  std::uint64_t left_;  // 0: no end
+  std::atomic<bool> done_{false};
+};
+
+Result<std::uint64_t> count_of(const Arguments& arguments) {
+  const auto text = arguments.value("--count").value_or("0");
+  std::uint64_t count = 0;
+  const auto* const end = text.data() + text.size();
+  if (const auto read = std::from_chars(text.data(), end, count);
+      read.ec != std::errc() || read.ptr != end) {
+    return fail(Code::Usage, "--count takes a number");
+  }
+  return count;
+}
+
+Result<Outcome> run_tap(Context& context, const Arguments& arguments) {
+  const auto subject = arguments.positional("SUBJECT").value_or(">");
+  if (!broker::is_subject(subject)) {
+    return fail(Code::Usage, fmt::format("'{}' is no subject", printable(subject)),
+                "as mesh.mod.shop.event.order.placed, or with wildcards: mesh.mod.*.event.>");
+  }
+  MESH_TRY(const auto count, count_of(arguments));
+  MESH_TRY(const auto declared, declarations(context));
+  MESH_TRY(auto state, open_state(context, declared));
+  MESH_TRY(auto link,
+           controller::connect_bus(state, declared.mesh(), declared.location.root, kConnect));
+  Printer printer(context, count);
+  MESH_TRY(const auto subscription,
+           link.mesh.subscribe(subject, {}, [&](const bus::Message& one) { printer.print(one); }));
+  MESH_CHECK(link.mesh.flush(kConnect));
+  context.say("listening to " + subject + (context.timeout ? "" : ", until Ctrl-C"));
+  const os::Deadline deadline(context.timeout.value_or(os::Milliseconds{0}));
+  while (!printer.done() && !(context.timeout && deadline.passed()) &&
+         !context.interrupt.requested()) {
+    if (!link.mesh.is_connected()) {
+      return fail(Code::Unavailable, "the bus closed the connection");
+    }
+    pollfd one{context.interrupt.descriptor(), POLLIN, 0};
+    (void)::poll(&one, 1, kSlice);
+  }
+  return Outcome{};
+}
+
+}  // namespace
+
+Verb tap_verb() {
+  return {
+      {.name = "tap",
+       .summary = "shows what passes on the bus",
+       .example = "mesh tap 'mesh.mod.*.event.>'\nmesh tap 'mesh.seat.>' --json --count 10",
+       .positionals = {{"SUBJECT", "a subject, wildcards allowed", PositionalSpec::Count::One, {}}},
+       .options = {{"--count", "N", "end after so many messages"}}},
+      run_tap};
+}
+
+}  // namespace mesh::cli

@@ -1,0 +1,153 @@
+#include "controller/standing.h"
+
+#include <algorithm>
+#include <set>
+
+#include "bus/jetstream.h"
+#include "controller/observe.h"
+#include "model/subjects.h"
+#include "plan/config_diff.h"
+#include "plan/observed.h"
+
+namespace mesh::controller {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr bus::Milliseconds kConnect{5000};
+
+/// Nobody interrupts: a few requests with deadlines of their own.
+class Quiet : public Steps {
+ public:
+  Status next(std::string_view /*what*/) override { return {}; }
+  void say(std::string_view /*line*/) override {}
+};
+
+/// When the first message at or behind `sequence` was stored that matches one of the filters.
+std::optional<std::string> first_time(bus::Connection& mesh, const std::string& stream,
+                                      std::uint64_t sequence,
+                                      const std::vector<std::string>& filters) {
+  std::optional<std::string> oldest;
+  for (const auto& filter : filters) {
+    const json question = {{"seq", sequence}, {"next_by_subj", filter}};
+    const auto answer = mesh.request("$JS.API.STREAM.MSG.GET." + stream, question.dump(), kConnect);
+    const auto found =
+        answer ? bus::read_api_answer(*answer) : Result<json>(std::unexpected(answer.error()));
+    if (!found || !found->contains("message")) {
+      continue;
+    }
+    auto time = (*found)["message"].value("time", "");
+    if (!time.empty() && (!oldest || time < *oldest)) {
+      oldest = std::move(time);
+    }
+  }
+  return oldest;
+}
+
+/// Seconds until a message of that time is older than the stream keeps.
+std::optional<std::int64_t> lost_in(const std::optional<std::string>& oldest,
+                                    const plan::ObservedStream* stream, os::WallTime now) {
+  const auto age = stream != nullptr ? stream->config.value("max_age", std::int64_t{0}) : 0;
+  const auto time = oldest ? os::parse_rfc3339(*oldest) : os::parse_rfc3339("");
+  if (age <= 0 || !time) {
+    return std::nullopt;
+  }
+  const auto left = *time + std::chrono::milliseconds(age / 1'000'000) - now;
+  return std::max<std::int64_t>(0, std::chrono::duration_cast<std::chrono::seconds>(left).count());
+}
+
+ConsumerStanding consumer_standing(bus::Connection& mesh, const plan::Observed& observed,
+                                   const plan::ObservedConsumer& consumer, os::WallTime now) {
+  ConsumerStanding out;
+  out.name = consumer.stream + "." + consumer.name;
+  out.waiting = consumer.waiting;
+  out.unacknowledged = consumer.unacknowledged;
+  const auto most = consumer.config.value("max_ack_pending", std::int64_t{0});
+  out.stalled = most > 0 && consumer.unacknowledged >= static_cast<std::uint64_t>(most);
+  if (consumer.waiting + consumer.unacknowledged > 0) {
+    auto filters = plan::filters_of(consumer.config);
+    if (filters.empty()) {
+      filters.emplace_back(">");
+    }
+    out.oldest = first_time(mesh, consumer.stream, consumer.ack_floor.stream + 1, filters);
+    out.lost_in = lost_in(out.oldest, observed.stream(consumer.stream), now);
+  }
+  return out;
+}
+
+/// Instances that hold a seat: module names with their nodes.
+std::vector<std::string> holders_of(const model::Mesh& mesh, const model::SeatName& seat,
+                                    const std::set<std::string>& connected) {
+  std::vector<std::string> out;
+  for (const auto& module : mesh.modules) {
+    const bool holds = std::ranges::any_of(module.file->holds,
+                                           [&](const auto& held) { return held.value == seat; });
+    for (const auto& node : holds ? module.on : std::vector<model::NodeName>()) {
+      auto name = model::InstanceName{node, module.name}.text();
+      if (connected.contains(name)) {
+        out.push_back(std::move(name));
+      }
+    }
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+void add_seats(Standing& standing, BusLink& link, const model::Mesh& mesh,
+               const plan::Observed& observed, const std::set<std::string>& connected) {
+  for (const auto& seat : mesh.seats) {
+    SeatStanding out;
+    out.name = seat.name.text();
+    out.holders = holders_of(mesh, seat.name, connected);
+    const auto name = model::seat_stream(seat.name);
+    if (const auto* stream = observed.stream(name); stream != nullptr) {
+      out.waiting = stream->messages;
+      if (stream->messages > 0) {
+        out.oldest = first_time(link.mesh, name, stream->first, {">"});
+      }
+    }
+    standing.seats.push_back(std::move(out));
+  }
+}
+
+Status ask(Standing& standing, inventory::State& state, const model::Mesh& mesh,
+           const std::string& root, os::WallTime now) {
+  MESH_TRY(auto link, connect_bus(state, mesh, root, kConnect));
+  Quiet steps;
+  MESH_TRY(const auto observed, observe(link.mesh, steps));
+  MESH_TRY(const auto connected, connected_users(link.system, steps));
+  MESH_TRY(const auto account, bus::JetStream(link.mesh).account());
+  standing.bus.running = true;
+  standing.bus.urls = link.urls;
+  standing.bus.streams = account.streams;
+  standing.bus.consumers = account.consumers;
+  standing.bus.storage = account.storage;
+  for (const auto& server : link.servers) {
+    standing.bus.versions.push_back(server.version);
+  }
+  for (const auto& consumer : observed.consumers) {
+    if (plan::mesh_id_of(consumer.config) == state.identity.mesh_id) {
+      standing.consumers.push_back(consumer_standing(link.mesh, observed, consumer, now));
+    }
+  }
+  add_seats(standing, link, mesh, observed, connected);
+  if (const auto* parked = observed.stream(model::kParked); parked != nullptr) {
+    standing.parked = parked->messages;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Standing> standing(inventory::State& state, const model::Mesh& mesh, const std::string& root,
+                          os::WallTime now) {
+  Standing out;
+  MESH_TRY(out.run, read_run_state(state.paths));
+  if (auto asked = ask(out, state, mesh, root, now); !asked) {
+    out.bus.failure = std::move(asked).error();
+  }
+  return out;
+}
+
+}  // namespace mesh::controller

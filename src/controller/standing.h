@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "controller/bus_link.h"
+#include "controller/run_state.h"
+#include "inventory/state.h"
+#include "model/declarations.h"
+
+/// How things stand, read from the bus, the records and what `mesh up` wrote.
+namespace mesh::controller {
+
+/// A consumer of the mesh. What is unknown is not set.
+struct ConsumerStanding {
+  std::string name;  // STREAM.consumer
+  std::uint64_t waiting = 0;
+  std::uint64_t unacknowledged = 0;
+  std::optional<std::string> oldest;    // RFC 3339: of the first message it has not done
+  std::optional<std::int64_t> lost_in;  // seconds until that message ages out, at least 0
+  bool stalled = false;                 // as many unacknowledged as it may have
+};
+
+struct SeatStanding {
+  std::string name;
+  std::uint64_t waiting = 0;
+  std::optional<std::string> oldest;
+  std::vector<std::string> holders;  // instances that hold it and are connected now
+};
+
+struct BusStanding {
+  bool running = false;
+  std::vector<std::string> urls;
+  std::vector<std::string> versions;  // of its servers
+  std::uint64_t streams = 0;
+  std::uint64_t consumers = 0;
+  std::uint64_t storage = 0;     // bytes
+  std::optional<Error> failure;  // why it could not be asked
+};
+
+struct Standing {
+  BusStanding bus;
+  std::vector<ConsumerStanding> consumers;  // sorted by name
+  std::vector<SeatStanding> seats;          // sorted by name
+  std::optional<std::uint64_t> parked;
+  std::optional<RunState> run;
+};
+
+/// Never fails for the bus' sake: where it cannot be asked, `bus.failure` says why. Errors: those
+/// of the state's files.
+[[nodiscard]] Result<Standing> standing(inventory::State& state, const model::Mesh& mesh,
+                                        const std::string& root, os::WallTime now);
+
+}  // namespace mesh::controller
