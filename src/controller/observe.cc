@@ -8,8 +8,13 @@ namespace mesh::controller {
 namespace {
 
 plan::ObservedStream observed(bus::StreamInfo info) {
-  return {std::move(info.name), std::move(info.config), info.messages,
-          info.bytes,           info.first_sequence,    info.last_sequence};
+  return {std::move(info.name),
+          std::move(info.config),
+          info.messages,
+          info.bytes,
+          info.first_sequence,
+          info.last_sequence,
+          std::move(info.last_time)};
 }
 
 plan::ObservedConsumer observed(bus::ConsumerInfo info) {

@@ -332,6 +332,7 @@ TEST(BusPlan, RefusesAnotherMeshWhereverItIs) {
 TEST(BusPlan, ASourceStartsNowAndStaysThere) {
   auto bus = raised({{events()}, {}});
   bus.observed.streams[0].last = 99;
+  bus.observed.streams[0].last_time = "2026-02-03T04:05:06.70809Z";
   auto seat = events();
   seat.name = "SEAT_X";
   seat.config["name"] = "SEAT_X";
@@ -340,13 +341,15 @@ TEST(BusPlan, ASourceStartsNowAndStaysThere) {
   seat.config["sources"] = json::array({source});
   const auto plan = planned({{events(), seat}, {}}, bus.observed);
   ASSERT_EQ(lines(plan), Lines{"create SEAT_X"});
-  EXPECT_EQ(plan[0].operations[0].config["sources"][0]["opt_start_seq"], 100);
+  EXPECT_EQ(plan[0].operations[0].config["sources"][0]["opt_start_time"],
+            "2026-02-03T04:05:06.708090001Z");
   bus.apply(plan);
   bus.observed.streams[0].last = 200;
   EXPECT_EQ(lines(planned({{events(), seat}, {}}, bus.observed)), Lines());
   seat.config["max_age"] = 7;
   const auto update = planned({{events(), seat}, {}}, bus.observed);
-  EXPECT_EQ(update.at(0).operations.at(0).config["sources"][0]["opt_start_seq"], 100);
+  EXPECT_EQ(update.at(0).operations.at(0).config["sources"][0]["opt_start_time"],
+            "2026-02-03T04:05:06.708090001Z");
 }
 
 // From anything to anything: one plan is enough, the second is empty, and the order of what is

@@ -81,6 +81,9 @@ Result<ObservedStream> observed_stream(const nlohmann::json& info) {
   stream.bytes = number(*state, "bytes");
   stream.first = number(*state, "first_seq");
   stream.last = number(*state, "last_seq");
+  if (const auto time = state->find("last_ts"); time != state->end() && time->is_string()) {
+    stream.last_time = time->get<std::string>();
+  }
   return stream;
 }
 

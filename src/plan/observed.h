@@ -18,6 +18,7 @@ struct ObservedStream {
   std::uint64_t bytes = 0;
   std::uint64_t first = 0;  // sequences; 0 where nothing was ever stored
   std::uint64_t last = 0;
+  std::string last_time = {};  // of that message, RFC 3339, by the server's clock
 };
 
 /// A pair of sequences: in the stream, and the count of deliveries of the consumer.
