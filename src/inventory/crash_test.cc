@@ -6,6 +6,7 @@
 
 #include <array>
 #include <random>
+#include <thread>
 
 #include "inventory/inventory.h"
 #include "inventory/sqlite.h"
@@ -128,6 +129,17 @@ TEST_F(Crash, AKilledPushGivesItsLockBack) {
   EXPECT_TRUE(lock_state(dir_ + "/.mesh", "push", clock_).has_value());
   ::close(ends[0]);
   ::close(ends[1]);
+}
+
+// The controller holds the lock for moments, and an operator's verb waits for it.
+TEST_F(Crash, AVerbWaitsForTheControllerAndTheControllerForNobody) {
+  ASSERT_TRUE(create_state(dir_ + "/.mesh", "home", clock_, random_).has_value());
+  auto held = lock_state(dir_ + "/.mesh", "controller", clock_);
+  ASSERT_TRUE(held.has_value());
+  EXPECT_EQ(lock_state(dir_ + "/.mesh", "controller", clock_).error().code, Code::Conflict);
+  std::thread controller([&] { held->release(); });
+  EXPECT_TRUE(lock_state(dir_ + "/.mesh", "push", clock_).has_value());
+  controller.join();
 }
 
 }  // namespace

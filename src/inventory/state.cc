@@ -1,5 +1,7 @@
 #include "inventory/state.h"
 
+#include <thread>
+
 #include "os/files.h"
 
 namespace mesh::inventory {
@@ -9,6 +11,10 @@ using secrets::SealKey;
 using secrets::SigningKey;
 
 constexpr std::size_t kMostKey = 4096;
+
+constexpr const char* kController = "controller";
+constexpr os::Milliseconds kPatience{15000};
+constexpr os::Milliseconds kRetry{20};
 
 struct Keys {
   SealKey seal;
@@ -58,6 +64,13 @@ Result<SigningKey> make_recovery_key(os::Random& random) {
   auto key = SigningKey::from_seed(seed);
   secrets::wipe(seed);
   return key;
+}
+
+// The controller looks after the bus under the lock, for moments and by itself: an operator's verb
+// waits for it, and it waits for nobody. (A lock that is free by now counts too.)
+bool held_in_passing(const std::string& path, const std::string& verb) {
+  const auto holder = os::Lock::holder(path);
+  return verb != kController && (!holder || holder->verb == kController);
 }
 
 std::unexpected<Error> no_state(const std::string& root) {
@@ -116,7 +129,16 @@ Result<State> open_state(const std::string& root, const os::Clock& clock, os::Ra
 
 Result<os::Lock> lock_state(const std::string& root, const std::string& verb,
                             const os::Clock& clock) {
-  return os::Lock::take(StatePaths(root).lock(), verb, os::rfc3339(clock.now()));
+  const std::string path = StatePaths(root).lock();
+  const os::Deadline deadline(kPatience);
+  for (;;) {
+    auto lock = os::Lock::take(path, verb, os::rfc3339(clock.now()));
+    const bool held = !lock && lock.error().code == Code::Conflict;
+    if (!held || deadline.passed() || !held_in_passing(path, verb)) {
+      return lock;
+    }
+    std::this_thread::sleep_for(kRetry);
+  }
 }
 
 }  // namespace mesh::inventory

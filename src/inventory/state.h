@@ -65,7 +65,9 @@ struct NewState {
 [[nodiscard]] Result<State> open_state(const std::string& root, const os::Clock& clock,
                                        os::Random& random);
 
-/// The lock that pushes exclude each other by. Errors: as `os::Lock::take`.
+/// The lock that pushes exclude each other by. The controller takes it for moments (`verb` is
+/// `controller`): any other verb waits for that up to 15 s, and for no other verb at all. Errors:
+/// as `os::Lock::take`.
 [[nodiscard]] Result<os::Lock> lock_state(const std::string& root, const std::string& verb,
                                           const os::Clock& clock);
 
