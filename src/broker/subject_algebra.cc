@@ -1,5 +1,10 @@
 #include "broker/subject_algebra.h"
 
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <vector>
+
 namespace mesh::broker {
 
 namespace {
@@ -10,6 +15,63 @@ std::string_view take(std::string_view& rest) {
   const auto token = rest.substr(0, dot);
   rest = dot == std::string_view::npos ? std::string_view{} : rest.substr(dot + 1);
   return token;
+}
+
+using Tails = std::vector<std::string_view>;
+
+bool covers_rest(const Tails& outers, std::string_view inner);
+
+/// Whether what is left of `outers` behind a first token `token` covers `rest` behind it. An empty
+/// `token` stands for every token that none of them names.
+bool covers_behind(const Tails& outers, std::string_view token, std::string_view rest) {
+  Tails tails;
+  for (auto tail : outers) {
+    const auto head = take(tail);
+    if (head == ">") {
+      return true;
+    }
+    if (head == "*" || head == token) {
+      tails.push_back(tail);
+    }
+  }
+  return covers_rest(tails, rest);
+}
+
+/// The tokens that `outers` name first, and the empty one for all others.
+std::set<std::string_view> first_tokens(const Tails& outers) {
+  std::set<std::string_view> out = {std::string_view{}};
+  for (auto tail : outers) {
+    const auto head = take(tail);
+    if (head != "*" && head != ">") {
+      out.insert(head);
+    }
+  }
+  return out;
+}
+
+/// An empty text is the end of a subject here.
+bool covers_rest(const Tails& outers, std::string_view inner) {
+  if (inner.empty()) {
+    return std::ranges::any_of(outers, [](std::string_view tail) { return tail.empty(); });
+  }
+  Tails longer;
+  std::ranges::copy_if(outers, std::back_inserter(longer),
+                       [](std::string_view tail) { return !tail.empty(); });
+  if (longer.empty()) {
+    return false;
+  }
+  auto rest = inner;
+  const auto head = take(rest);
+  const auto all = [&](std::string_view behind) {
+    return std::ranges::all_of(first_tokens(longer), [&](std::string_view token) {
+      return covers_behind(longer, token, behind);
+    });
+  };
+  if (head == "*") {
+    return all(rest);
+  }
+  // `>` is one token and then nothing, or one token and `>` again.
+  return head == ">" ? all({}) && all(inner) : covers_behind(longer, head, rest);
 }
 
 }  // namespace
@@ -40,6 +102,10 @@ bool overlaps(std::string_view a, std::string_view b) {
     }
   }
   return a.empty() && b.empty();
+}
+
+bool covers(std::span<const std::string_view> outers, std::string_view inner) {
+  return covers_rest(Tails(outers.begin(), outers.end()), inner);
 }
 
 bool is_subject(std::string_view text) {
