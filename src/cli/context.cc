@@ -5,7 +5,11 @@
 namespace mesh::cli {
 
 std::string Context::absolute(std::string_view path) const {
-  return (std::filesystem::path(directory) / path).lexically_normal().string();
+  auto whole = (std::filesystem::path(directory) / path).lexically_normal();
+  if (!whole.has_filename() && whole.has_relative_path()) {
+    whole = whole.parent_path();  // a trailing slash
+  }
+  return whole.string();
 }
 
 bool Context::colour_out() const {

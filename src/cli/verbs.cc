@@ -3,12 +3,30 @@
 namespace mesh::cli {
 
 std::vector<Verb> all_verbs() {
+  // clang-format off: a line for each verb
   return {
-      check_verb(),      grants_verb(),   bus_config_verb(), plan_verb(),    push_verb(),
-      controller_verb(), call_verb(),     tap_verb(),        status_verb(),  history_verb(),
-      secret_verb(),     env_verb(),      backup_verb(),     restore_verb(), completion_verb(),
-      help_verb(),       complete_verb(),
+      init_verb(),
+      check_verb(),
+      plan_verb(),
+      push_verb(),
+      controller_verb(),
+      status_verb(),
+      call_verb(),
+      tap_verb(),
+      history_verb(),
+      grants_verb(),
+      who_verb(),
+      explain_verb(),
+      bus_config_verb(),
+      env_verb(),
+      secret_verb(),
+      backup_verb(),
+      restore_verb(),
+      completion_verb(),
+      help_verb(),
+      complete_verb(),
   };
+  // clang-format on
 }
 
 const std::vector<std::pair<std::string, std::string>>& later_verbs() {
