@@ -11,7 +11,7 @@ namespace mesh::natsconf {
 void append_quoted(std::string& out, std::string_view text);
 
 /// `text` in double quotes; see append_quoted.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string quoted_text(std::string_view text);
 
 /// True where `text` can stand as a key in double quotes. Keys know no escapes, so a key holds no
 /// double quote and no NUL, and is not empty.
