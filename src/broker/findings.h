@@ -1,6 +1,6 @@
 #pragma once
 
-#include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,18 +15,24 @@ class Findings {
   explicit Findings(const std::string& file) : file_(std::make_shared<const std::string>(file)) {}
 
   void add(int line, std::string code, std::string message) {
-    problems_.push_back(
-        {model::Severity::Error, std::move(code), std::move(message), {}, {file_, line, 0}});
+    by_line_.emplace(
+        line,
+        model::Problem{
+            model::Severity::Error, std::move(code), std::move(message), {}, {file_, line, 0}});
   }
   /// Sorted by line; of one line in the order of finding.
   [[nodiscard]] std::vector<model::Problem> take() {
-    std::ranges::stable_sort(problems_, {}, [](const model::Problem& p) { return p.place.line; });
-    return std::move(problems_);
+    std::vector<model::Problem> out;
+    for (auto& [line, problem] : by_line_) {
+      out.push_back(std::move(problem));
+    }
+    by_line_.clear();
+    return out;
   }
 
  private:
   std::shared_ptr<const std::string> file_;
-  std::vector<model::Problem> problems_;
+  std::multimap<int, model::Problem> by_line_;
 };
 
 }  // namespace mesh::broker

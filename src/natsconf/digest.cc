@@ -82,7 +82,10 @@ void append_map(std::string& out, const Value& map) {
   for (const Entry& entry : map.entries()) {
     entries.push_back(&entry);
   }
-  std::ranges::stable_sort(entries, {}, [](const Entry* entry) { return entry->key; });
+  // By key; of equal keys by where they stand, so that the last is the one that counts.
+  std::ranges::sort(entries, [](const Entry* a, const Entry* b) {
+    return a->key != b->key ? a->key < b->key : a < b;
+  });
   out += '{';
   bool first = true;
   for (std::size_t i = 0; i < entries.size(); ++i) {

@@ -117,11 +117,13 @@ TEST_P(GoldenTest, IsAsExpectedAndValid) {
   EXPECT_EQ(*composed.text, test::file_bytes(file)) << "run with MESH_ACCEPT=1 to accept it";
 }
 
-INSTANTIATE_TEST_SUITE_P(BusConfig, GoldenTest, testing::ValuesIn(goldens()), [](const auto& info) {
-  std::string name = info.param.name;
-  std::ranges::replace_if(name, [](char c) { return c == '-' || c == '.'; }, '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(BusConfig, GoldenTest, testing::ValuesIn(goldens()),
+                         [](const auto& golden) {
+                           std::string name = golden.param.name;
+                           std::ranges::replace_if(
+                               name, [](char c) { return c == '-' || c == '.'; }, '_');
+                           return name;
+                         });
 
 class BusConfigTest : public testing::Test {
  protected:
