@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -43,7 +44,7 @@ inline bus::ConnectOptions as(const NatsServer& server, const std::string& user)
 /// `v2_10` for `2.10`, in the names of tests.
 inline std::string version_name(const testing::TestParamInfo<std::string>& each) {
   std::string name = "v" + each.param;
-  name[name.find('.')] = '_';
+  std::replace(name.begin(), name.end(), '.', '_');
   return name;
 }
 

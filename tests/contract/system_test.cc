@@ -45,7 +45,9 @@ TEST_P(SystemOn, DescribesTheServer) {
   ASSERT_EQ(servers->size(), 1U);
   const ServerState& one = servers->front();
   EXPECT_EQ(one.name, "one");
-  EXPECT_EQ(one.version.substr(0, 4), GetParam());
+  const auto program = examine_server(test::server_program(GetParam()));
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_EQ(one.version, program->version.text());
   EXPECT_EQ(one.port, server_->port());
   EXPECT_TRUE(one.jetstream);
   EXPECT_FALSE(one.ack_v2);
