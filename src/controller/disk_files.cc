@@ -4,10 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -50,14 +49,15 @@ std::unexpected<Error> refused(const std::string& path, int error) {
 }
 
 std::string full_path(const std::string& root, const std::string& path) {
-  return (std::filesystem::path(root) / path).string();
+  return path.starts_with('/') ? path : root + "/" + path;
 }
 
-Result<std::string> read_descriptor(int descriptor, const std::string& path) {
-  std::string bytes;
-  std::array<char, 65536> piece{};
-  while (bytes.size() <= model::kLargestFile) {
-    const auto got = read(descriptor, piece.data(), piece.size());
+/// Reads to the end; a file may grow or shrink while it is read.
+Result<std::string> read_descriptor(int descriptor, const std::string& path, std::size_t expected) {
+  std::string bytes(std::min(expected, model::kLargestFile) + 1, '\0');
+  std::size_t size = 0;
+  while (size <= model::kLargestFile) {
+    const auto got = read(descriptor, bytes.data() + size, bytes.size() - size);
     if (got < 0 && errno == EINTR) {
       continue;
     }
@@ -65,9 +65,11 @@ Result<std::string> read_descriptor(int descriptor, const std::string& path) {
       return refused(path, errno);
     }
     if (got == 0) {
+      bytes.resize(size);
       return bytes;
     }
-    bytes.append(piece.data(), static_cast<std::size_t>(got));
+    size += static_cast<std::size_t>(got);
+    bytes.resize(size == bytes.size() ? size * 2 : bytes.size());
   }
   return fail(Code::InvalidArgument,
               fmt::format("{} is larger than {} MiB", path, model::kLargestFile >> 20U));
@@ -97,9 +99,11 @@ Result<std::string> DiskFiles::read(const std::string& path) const {
     return refused(path, errno);
   }
   if (!S_ISREG(found.st_mode)) {
-    return fail(Code::InvalidArgument, fmt::format("{} is not a regular file", path));
+    return fail(Code::InvalidArgument,
+                fmt::format("{} is {}, not a file", path,
+                            S_ISDIR(found.st_mode) ? "a folder" : "something else"));
   }
-  return read_descriptor(file.get(), path);
+  return read_descriptor(file.get(), path, static_cast<std::size_t>(found.st_size));
 }
 
 }  // namespace mesh::controller

@@ -18,7 +18,7 @@ bool emits(const std::vector<Located<EventName>>& emitted, const std::string& ev
 }
 
 void check_module_event(const Crossing& crossing, const EventRef& event, const Place& place) {
-  const auto* module = crossing.mesh.module(event.owner);
+  const auto* module = crossing.module(event.owner);
   if (module == nullptr) {
     const bool seat = crossing.mesh.seat(event.owner) != nullptr;
     crossing.report.error(
@@ -39,7 +39,7 @@ void check_module_event(const Crossing& crossing, const EventRef& event, const P
 void check_seat_event(const Crossing& crossing, const EventRef& event, const Place& place) {
   const auto* seat = crossing.mesh.seat(event.owner);
   if (seat == nullptr) {
-    const bool module = crossing.mesh.module(event.owner) != nullptr;
+    const bool module = crossing.module(event.owner) != nullptr;
     crossing.report.error(place, "unknown-seat",
                           fmt::format("no seat \"{}\" is declared", event.owner),
                           module ? fmt::format("\"{0}\" is a module, whose event is \"{0}.{1}\"",
@@ -106,6 +106,8 @@ void check_work(const Crossing& crossing, const Seat& seat, const VerbName& verb
   }
 }
 
+}  // namespace
+
 void check_from(const Crossing& crossing, const Seat& seat) {
   std::map<EventRef, std::string> taken;
   for (const auto& [verb, events] : seat.from) {
@@ -115,19 +117,13 @@ void check_from(const Crossing& crossing, const Seat& seat) {
   }
 }
 
-}  // namespace
-
-void check_events(const Crossing& crossing) {
-  for (const auto& module : crossing.mesh.modules) {
-    for (const auto& consume : module.file->consumes) {
-      check_event(crossing, consume.event, consume.place);
-    }
-    if (!module.file->consumes.empty()) {
-      check_one_start(crossing, *module.file);
-    }
+void check_consumes(const Crossing& crossing, const Module& module) {
+  const auto& file = *module.file;
+  for (const auto& consume : file.consumes) {
+    check_event(crossing, consume.event, consume.place);
   }
-  for (const auto& seat : crossing.mesh.seats) {
-    check_from(crossing, seat);
+  if (!file.consumes.empty()) {
+    check_one_start(crossing, file);
   }
 }
 

@@ -1,5 +1,4 @@
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,49 +11,6 @@ namespace {
 
 bool is_any_address(const std::string& address) {
   return address == "0.0.0.0" || address == "::";
-}
-
-/// A fixed port that a component takes on its node.
-struct Taken {
-  const Port* port;
-  const Module* module;
-  const Component* component;
-};
-
-std::string describe(const Taken& taken) {
-  return fmt::format("component \"{}\" of module \"{}\"", taken.component->name.text(),
-                     taken.module->name.text());
-}
-
-/// The ports of one node, by number; few share one, so each list is short.
-using NodePorts = std::unordered_map<int, std::vector<Taken>>;
-
-void take_port(const Crossing& crossing, const std::string& node, NodePorts& ports,
-               const Taken& taken) {
-  auto& others = ports[taken.port->host];
-  for (const auto& other : others) {
-    const bool same = other.port->address == taken.port->address ||
-                      is_any_address(other.port->address) || is_any_address(taken.port->address);
-    if (same && other.port->udp == taken.port->udp) {
-      crossing.report.error(taken.port->place, "port-taken",
-                            fmt::format("port {} on node \"{}\" is already taken by {}",
-                                        taken.port->host, node, describe(other)),
-                            "host port 0 takes a free one");
-      return;
-    }
-  }
-  others.push_back(taken);
-}
-
-void take_ports(const Crossing& crossing, const std::string& node, NodePorts& ports,
-                const Module& module) {
-  for (const auto& component : module.file->components) {
-    for (const auto& port : component.ports) {
-      if (port.host != 0) {
-        take_port(crossing, node, ports, {&port, &module, &component});
-      }
-    }
-  }
 }
 
 void check_each(const Crossing& crossing, const Module& module) {
@@ -70,15 +26,34 @@ void check_each(const Crossing& crossing, const Module& module) {
 
 }  // namespace
 
-void check_placing(const Crossing& crossing) {
-  std::unordered_map<std::string_view, NodePorts> nodes;
-  for (const auto& module : crossing.mesh.modules) {
-    check_each(crossing, module);
-    if (module.file->components.empty()) {
-      continue;
+void Placing::take(const std::string& node, NodePorts& ports, const Taken& taken) {
+  auto& others = ports[taken.port->host];
+  for (const auto& other : others) {
+    const bool same = other.port->address == taken.port->address ||
+                      is_any_address(other.port->address) || is_any_address(taken.port->address);
+    if (same && other.port->udp == taken.port->udp) {
+      crossing_.report.error(
+          taken.port->place, "port-taken",
+          fmt::format("port {} on node \"{}\" is already taken by component \"{}\" of module "
+                      "\"{}\"",
+                      taken.port->host, node, other.component->name.text(),
+                      other.module->name.text()),
+          "host port 0 takes a free one");
+      return;
     }
-    for (const auto& node : module.on) {
-      take_ports(crossing, node.text(), nodes[node.text()], module);
+  }
+  others.push_back(taken);
+}
+
+void Placing::check(const Module& module) {
+  check_each(crossing_, module);
+  for (const auto& component : module.file->components) {
+    for (const auto& port : component.ports) {
+      for (const auto& node : module.on) {
+        if (port.host != 0) {
+          take(node.text(), nodes_[node.text()], {&port, &module, &component});
+        }
+      }
     }
   }
 }

@@ -46,7 +46,18 @@ void check_use(const Crossing& crossing, const Located<VerbRef>& use) {
   }
 }
 
-void check_declared(const Crossing& crossing, const Seat& seat) {
+}  // namespace
+
+void check_seats_of(const Crossing& crossing, const Module& module) {
+  for (const auto& hold : module.file->holds) {
+    check_hold(crossing, hold);
+  }
+  for (const auto& use : module.file->uses) {
+    check_use(crossing, use);
+  }
+}
+
+void check_seat(const Crossing& crossing, const Seat& seat) {
   const auto use = crossing.seats.find(seat.name.text());
   const bool held = use != crossing.seats.end() && use->second.held;
   const bool used = use != crossing.seats.end() && use->second.used;
@@ -63,22 +74,6 @@ void check_declared(const Crossing& crossing, const Seat& seat) {
           fmt::format("seat \"{}\" does not accept \"{}\"", seat.name.text(), verb.text()),
           verb_hint(seat, verb.text()));
     }
-  }
-}
-
-}  // namespace
-
-void check_seats(const Crossing& crossing) {
-  for (const auto& module : crossing.mesh.modules) {
-    for (const auto& hold : module.file->holds) {
-      check_hold(crossing, hold);
-    }
-    for (const auto& use : module.file->uses) {
-      check_use(crossing, use);
-    }
-  }
-  for (const auto& seat : crossing.mesh.seats) {
-    check_declared(crossing, seat);
   }
 }
 

@@ -19,7 +19,7 @@ void check_call(const Crossing& crossing, const Module& caller, const Located<To
         "a module needs no bus to call itself");
     return;
   }
-  const auto* module = crossing.mesh.module(module_name.text());
+  const auto* module = crossing.module(module_name.text());
   if (module == nullptr) {
     crossing.report.error(call.place, "unknown-module",
                           fmt::format("no module \"{}\" is declared", module_name.text()),
@@ -36,37 +36,15 @@ void check_call(const Crossing& crossing, const Module& caller, const Located<To
   }
 }
 
-double worst_case(const Crossing& crossing, std::size_t& subjects) {
-  subjects = 0;
-  for (const auto& module : crossing.mesh.modules) {
-    subjects += module.file->emits.size();
-  }
-  for (const auto& seat : crossing.mesh.seats) {
-    subjects += seat.emits.size();
-  }
+/// What EVENTS may come to hold, against what it may take.
+void check_disk(const Crossing& crossing, std::size_t subjects) {
+  static constexpr double kGiB = 1 << 30;
   const auto& events = crossing.mesh.events;
-  return static_cast<double>(subjects) * static_cast<double>(events.per_event) *
-         static_cast<double>(events.largest);
-}
-
-}  // namespace
-
-void check_calls(const Crossing& crossing) {
-  for (const auto& module : crossing.mesh.modules) {
-    for (const auto& call : module.file->calls) {
-      check_call(crossing, module, call);
-    }
-  }
-}
-
-void check_disk(const Crossing& crossing) {
-  const auto& events = crossing.mesh.events;
-  std::size_t subjects = 0;
-  const double worst = worst_case(crossing, subjects);
+  const double worst = static_cast<double>(subjects) * static_cast<double>(events.per_event) *
+                       static_cast<double>(events.largest);
   if (worst <= static_cast<double>(events.disk)) {
     return;
   }
-  static constexpr double kGiB = 1 << 30;
   crossing.report.warning(
       events.place, "disk-too-small",
       fmt::format("{} {}, {} messages of each kept, each at most {}, may come to {:.1f}GiB; disk "
@@ -76,21 +54,51 @@ void check_disk(const Crossing& crossing) {
       "when disk is full new events are refused; raise disk, or lower per-event or largest");
 }
 
-void cross_check(const Mesh& mesh, const Broken& broken, Report& report) {
-  Crossing crossing{mesh, broken, report, {}};
-  for (const auto& module : mesh.modules) {
-    for (const auto& seat : module.file->holds) {
-      crossing.seats[seat.value.text()].held = true;
-    }
-    for (const auto& use : module.file->uses) {
-      crossing.seats[use.value.seat.text()].used = true;
-    }
+/// Notes what the module is to others; the number of events that it emits.
+std::size_t note(Crossing& crossing, const Module& module) {
+  crossing.modules.emplace(module.name.text(), &module);
+  for (const auto& seat : module.file->holds) {
+    crossing.seats[seat.value.text()].held = true;
   }
-  check_events(crossing);
-  check_seats(crossing);
-  check_calls(crossing);
-  check_placing(crossing);
-  check_disk(crossing);
+  for (const auto& use : module.file->uses) {
+    crossing.seats[use.value.seat.text()].used = true;
+  }
+  return module.file->emits.size();
+}
+
+void check_module(const Crossing& crossing, Placing& placing, const Module& module) {
+  check_consumes(crossing, module);
+  check_seats_of(crossing, module);
+  for (const auto& call : module.file->calls) {
+    check_call(crossing, module, call);
+  }
+  placing.check(module);
+}
+
+}  // namespace
+
+const Module* Crossing::module(std::string_view name) const {
+  const auto found = modules.find(name);
+  return found == modules.end() ? nullptr : found->second;
+}
+
+void cross_check(const Mesh& mesh, const Broken& broken, Report& report) {
+  Crossing crossing{mesh, broken, report, {}, {}};
+  crossing.modules.reserve(mesh.modules.size());
+  std::size_t subjects = 0;
+  for (const auto& module : mesh.modules) {
+    subjects += note(crossing, module);
+  }
+  Placing placing(crossing);
+  for (const auto& module : mesh.modules) {
+    check_module(crossing, placing, module);
+  }
+  for (const auto& seat : mesh.seats) {
+    check_seat(crossing, seat);
+    check_from(crossing, seat);
+    subjects += seat.emits.size();
+  }
+  check_disk(crossing, subjects);
 }
 
 }  // namespace mesh::model

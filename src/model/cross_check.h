@@ -1,8 +1,10 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "model/declarations.h"
 #include "model/report.h"
@@ -22,17 +24,43 @@ struct Crossing {
   const Mesh& mesh;
   const Broken& broken;
   Report& report;
-  std::unordered_map<std::string_view, SeatUse> seats;  // by name, also those not declared
+  std::unordered_map<std::string_view, const Module*> modules;  // by name
+  std::unordered_map<std::string_view, SeatUse> seats;          // by name, also those not declared
+
+  /// The module of that name, or nullptr.
+  [[nodiscard]] const Module* module(std::string_view name) const;
 };
 
 /// Checks all that no file can tell alone.
 void cross_check(const Mesh& mesh, const Broken& broken, Report& report);
 
-// Its parts.
-void check_events(const Crossing& crossing);   // what is consumed, and what seats take as work
-void check_seats(const Crossing& crossing);    // holds, uses, seats that nobody needs
-void check_calls(const Crossing& crossing);    // tools that are called
-void check_placing(const Crossing& crossing);  // nodes and ports
-void check_disk(const Crossing& crossing);     // what EVENTS may come to hold
+// Its parts. What a module says is checked in one go: ten thousand modules are not in the
+// processor's cache for a second one.
+void check_consumes(const Crossing& crossing, const Module& module);
+void check_seats_of(const Crossing& crossing, const Module& module);
+void check_seat(const Crossing& crossing, const Seat& seat);
+void check_from(const Crossing& crossing, const Seat& seat);
+
+/// Two fixed ports on one node.
+class Placing {
+ public:
+  explicit Placing(const Crossing& crossing) : crossing_(crossing) {}
+  void check(const Module& module);
+
+ private:
+  /// A fixed port that a component takes on its node.
+  struct Taken {
+    const Port* port;
+    const Module* module;
+    const Component* component;
+  };
+  /// The ports of one node, by number; few share one, so each list is short.
+  using NodePorts = std::unordered_map<int, std::vector<Taken>>;
+
+  void take(const std::string& node, NodePorts& ports, const Taken& taken);
+
+  const Crossing& crossing_;
+  std::unordered_map<std::string_view, NodePorts> nodes_;
+};
 
 }  // namespace mesh::model

@@ -59,7 +59,28 @@ Status check_name(std::string_view what, std::string_view text) {
               near.empty() ? "" : fmt::format("\"{}\" would do", near));
 }
 
+namespace {
+
+bool is_event_name(std::string_view text) {
+  for (std::size_t tokens = 1; tokens <= kMostEventTokens; ++tokens) {
+    const auto dot = text.find('.');
+    if (!is_name(text.substr(0, dot))) {
+      return false;
+    }
+    if (dot == std::string_view::npos) {
+      return true;
+    }
+    text.remove_prefix(dot + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
 Result<EventName> EventName::parse(std::string_view text) {
+  if (is_event_name(text)) {
+    return EventName(std::string(text));
+  }
   const auto tokens = split(text, '.');
   if (tokens.size() > kMostEventTokens) {
     return fail(Code::InvalidArgument,
@@ -68,22 +89,17 @@ Result<EventName> EventName::parse(std::string_view text) {
                             printable(text), tokens.size(), kMostEventTokens));
   }
   std::string hint;
-  bool valid = true;
   for (const auto token : tokens) {
-    valid = valid && is_name(token);
     const std::string near = nearest_valid_name(token);
     if (!near.empty()) {
       hint += (hint.empty() ? "" : ".") + near;
     }
   }
-  if (!valid) {
-    return fail(Code::InvalidArgument,
-                fmt::format("event name \"{}\" may have a-z, 0-9 and inner - only, in at most {} "
-                            "parts of at most {} characters joined by .",
-                            printable(text), kMostEventTokens, kLongestName),
-                hint.empty() ? "" : fmt::format("\"{}\" would do", hint));
-  }
-  return EventName(std::string(text));
+  return fail(Code::InvalidArgument,
+              fmt::format("event name \"{}\" may have a-z, 0-9 and inner - only, in at most {} "
+                          "parts of at most {} characters joined by .",
+                          printable(text), kMostEventTokens, kLongestName),
+              hint.empty() ? "" : fmt::format("\"{}\" would do", hint));
 }
 
 Result<EventRef> EventRef::parse(std::string_view text) {

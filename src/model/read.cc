@@ -1,5 +1,6 @@
 #include "model/read.h"
 
+#include <algorithm>
 #include <memory>
 #include <unordered_map>
 #include <utility>
@@ -58,19 +59,29 @@ class Reader {
   void read_schemas(const std::string& folder, const Value& root, ModuleFile& file);
   void report_missing_module(const std::string& folder, const Value& path_value,
                              const Error& error);
-  /// The bytes, kept for the records.
+  /// The bytes, kept for the records; valid until the next are kept.
   const std::string& keep(const std::string& path, std::string bytes);
+  std::vector<AcceptedFile> take_files();
 
   const Files& files_;
   std::string prefix_;
   Report report_;
-  std::map<std::string, std::string> kept_;
+  std::vector<AcceptedFile> kept_;
   std::unordered_map<std::string, std::shared_ptr<const ModuleFile>> by_folder_;
   Broken broken_;
 };
 
 const std::string& Reader::keep(const std::string& path, std::string bytes) {
-  return kept_.insert_or_assign(path, std::move(bytes)).first->second;
+  kept_.push_back({path, std::move(bytes)});
+  return kept_.back().bytes;
+}
+
+std::vector<AcceptedFile> Reader::take_files() {
+  std::ranges::sort(kept_, {}, &AcceptedFile::path);
+  // Two tools may name one schema.
+  const auto repeated = std::ranges::unique(kept_, {}, &AcceptedFile::path);
+  kept_.erase(repeated.begin(), repeated.end());
+  return std::move(kept_);
 }
 
 void Reader::report_missing_module(const std::string& folder, const Value& path_value,
@@ -146,11 +157,11 @@ std::shared_ptr<const ModuleFile> Reader::module_file(const std::string& path,
     report_.error(path_value.place(), "bad-path", folder.error().message, folder.error().hint);
   }
   const auto key = folder.value_or("/");
-  if (const auto found = by_folder_.find(key); found != by_folder_.end()) {
-    return found->second;
+  const auto [found, fresh] = by_folder_.try_emplace(key);
+  if (fresh) {
+    found->second = folder ? load(key, path_value) : broken();
   }
-  auto file = folder ? load(key, path_value) : broken();
-  return by_folder_.emplace(key, std::move(file)).first->second;
+  return found->second;
 }
 
 void Reader::read_modules(const Value& root, MeshToml& toml) {
@@ -160,6 +171,8 @@ void Reader::read_modules(const Value& root, MeshToml& toml) {
     const auto* text = path ? path->text() : nullptr;
     return text == nullptr ? nullptr : module_file(*text, *path);
   };
+  by_folder_.reserve(toml.mesh.modules.size());
+  kept_.reserve(toml.mesh.modules.size() + 1);
   for (auto& module : toml.mesh.modules) {
     module.file = read_one(module.name.text());
     if (!module.file) {
@@ -198,10 +211,7 @@ Reading Reader::read() {
     out.mesh.reset();
   }
   out.problems = report_.take();
-  out.files.reserve(kept_.size());
-  for (auto& [path, bytes] : kept_) {
-    out.files.push_back({path, std::move(bytes)});
-  }
+  out.files = take_files();
   return out;
 }
 

@@ -38,15 +38,25 @@ std::string Table::shown() const {
 }
 
 void Table::check_keys() const {
-  for (const auto& entry : value_.entries()) {
-    if (kind_->find(entry.key) == nullptr && !entry.key.starts_with("x-")) {
-      report_unknown_key(entry, *kind_, shown(), value_.is_block());
-    }
+  bool unknown = false;
+  value_.each_key([&](std::string_view key) {
+    unknown = unknown || (kind_->find(key) == nullptr && !key.starts_with("x-"));
+  });
+  if (unknown) {
+    report_unknown_keys();
   }
   for (const auto& key : kind_->keys) {
     if (key.required && !has(key.name) && !slid_away(key.name, *kind_, value_)) {
       report().error(place(), "missing-key", fmt::format("{} needs {}", shown(), key.name),
                      fmt::format("{} must be {}", key.name, key.form));
+    }
+  }
+}
+
+void Table::report_unknown_keys() const {
+  for (const auto& entry : value_.entries()) {
+    if (kind_->find(entry.key) == nullptr && !entry.key.starts_with("x-")) {
+      report_unknown_key(entry, *kind_, shown(), value_.is_block());
     }
   }
 }
@@ -93,26 +103,58 @@ std::vector<Located<std::string>> Table::texts(std::string_view key, bool once) 
 std::vector<Located<std::string>> Table::texts_of(std::string_view key, const Value& list,
                                                   bool once) const {
   std::vector<Located<std::string>> out;
-  const auto items = list.items();
-  if (!items) {
-    wrong_type(key, list);
-    return out;
-  }
-  std::set<std::string_view> seen;
-  out.reserve(items->size());
-  for (const auto& item : *items) {
-    if (item.text() == nullptr) {
-      wrong_type(key, item);
-    } else if (const auto* text = usable_text(item)) {
-      if (once && !seen.insert(*text).second) {
-        report().error(item.place(), "listed-twice",
-                       fmt::format("{} lists \"{}\" twice", key, printable(*text)));
-      } else {
-        out.push_back({*text, item.place()});
-      }
-    }
+  for (const auto& item : usable_items(key, list, once)) {
+    out.push_back({*item.text(), item.place()});
   }
   return out;
+}
+
+namespace {
+
+/// Which items are there already: few are compared with each other, many are looked up.
+class Seen {
+ public:
+  bool add(const std::string& text) {
+    static constexpr std::size_t kFew = 16;
+    if (few_.size() < kFew) {
+      const bool fresh = std::ranges::find(few_, text) == few_.end();
+      few_.push_back(text);
+      return fresh;
+    }
+    if (many_.empty()) {
+      many_.insert(few_.begin(), few_.end());
+    }
+    return many_.insert(text).second;
+  }
+
+ private:
+  std::vector<std::string_view> few_;
+  std::set<std::string_view> many_;
+};
+
+}  // namespace
+
+std::vector<Value> Table::usable_items(std::string_view key, const Value& list, bool once) const {
+  auto items = list.items();
+  if (!items) {
+    wrong_type(key, list);
+    return {};
+  }
+  Seen seen;
+  std::erase_if(*items, [&](const Value& item) {
+    if (item.text() == nullptr) {
+      wrong_type(key, item);
+      return true;
+    }
+    const auto* text = usable_text(item);
+    if (text == nullptr || !once || seen.add(*text)) {
+      return text == nullptr;
+    }
+    report().error(item.place(), "listed-twice",
+                   fmt::format("{} lists \"{}\" twice", key, printable(*text)));
+    return true;
+  });
+  return std::move(*items);
 }
 
 std::vector<Entry> Table::entries(std::string_view key) const {

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -63,9 +64,15 @@ class Table {
   template <class T>
   void read_list(std::string_view key, std::string_view code, Result<T> (*parse)(std::string_view),
                  std::vector<Located<T>>& out) const {
-    for (auto& item : texts(key, /*once=*/true)) {
-      if (auto parsed = accept(code, item.place, parse(item.value))) {
-        out.push_back({std::move(*parsed), std::move(item.place)});
+    const auto list = find(key);
+    if (!list) {
+      return;
+    }
+    const auto items = usable_items(key, *list, /*once=*/true);
+    out.reserve(items.size());
+    for (const auto& item : items) {
+      if (auto parsed = accept(code, item, parse(*item.text()))) {
+        out.push_back({std::move(*parsed), item.place()});
       }
     }
   }
@@ -89,18 +96,26 @@ class Table {
   void error(std::string_view key, std::string_view code, std::string message,
              std::string hint = {}) const;
 
-  /// The result's value; its error is reported with `code`.
-  template <class T>
-  std::optional<T> accept(std::string_view code, const Place& place, Result<T> result) const {
+  /// The result's value; its error is reported with `code` at `where`, a Place or a Value.
+  template <class T, class Where>
+  std::optional<T> accept(std::string_view code, const Where& where, Result<T> result) const {
     if (result) {
       return std::move(*result);
     }
-    report().error(place, code, result.error().message, result.error().hint);
+    if constexpr (std::is_same_v<Where, Value>) {
+      report().error(where.place(), code, result.error().message, result.error().hint);
+    } else {
+      report().error(where, code, result.error().message, result.error().hint);
+    }
     return std::nullopt;
   }
 
  private:
   void check_keys() const;
+  /// The items of a list that are texts, the others reported.
+  [[nodiscard]] std::vector<Value> usable_items(std::string_view key, const Value& list,
+                                                bool once) const;
+  void report_unknown_keys() const;
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key, Range range) const;
 
   Value value_;

@@ -80,6 +80,14 @@ std::vector<Entry> Value::entries() const {
   return out;
 }
 
+void Value::each_key(const std::function<void(std::string_view)>& see) const {
+  if (const auto* table = node(node_).as_table()) {
+    for (const auto& [key, value] : *table) {
+      see(key.str());
+    }
+  }
+}
+
 std::optional<Value> Value::find(std::string_view key) const {
   const auto* table = node(node_).as_table();
   const auto* found = table == nullptr ? nullptr : table->get(key);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,6 +43,8 @@ class Value {
   [[nodiscard]] bool is_block() const;
   /// The entries of a table, sorted by key; none where it is not a table.
   [[nodiscard]] std::vector<Entry> entries() const;
+  /// Calls `see` with each key of a table, without building their entries.
+  void each_key(const std::function<void(std::string_view)>& see) const;
   /// The table's value of that key.
   [[nodiscard]] std::optional<Value> find(std::string_view key) const;
 
