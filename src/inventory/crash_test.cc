@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +76,40 @@ TEST_F(Crash, KilledAnywhereTheRecordsAreWhole) {
   ASSERT_TRUE(inventory.record(number, {}).has_value());
   EXPECT_EQ(inventory.latest().value()->number, number);
   EXPECT_EQ(inventory.unfinished().value(), std::nullopt);
+}
+
+// A disk that is full at any byte: the push fails as Unavailable and the records are as before. (A
+// limit on the size of files stands for the disk.)
+TEST_F(Crash, AFullDiskLosesNothing) {
+  create();
+  int refused = 0;
+  for (rlim_t room = 0; room < 600000; room += 20000) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::signal(SIGXFSZ, SIG_IGN);
+      const rlimit limit{room, room};
+      ::setrlimit(RLIMIT_FSIZE, &limit);
+      auto inventory = reopen();
+      const auto number =
+          inventory ? inventory->intend(numbered(1)) : std::unexpected(inventory.error());
+      ::_exit(number ? 0 : static_cast<int>(number.error().code) + 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(WIFEXITED(status)) << room;
+    if (WEXITSTATUS(status) != 0) {
+      EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(Code::Unavailable) + 1) << room;
+      ++refused;
+    }
+    Inventory inventory = reopen().value();
+    expect_whole(inventory);
+    EXPECT_EQ(inventory.unfinished().value().has_value(), WEXITSTATUS(status) == 0) << room;
+    if (WEXITSTATUS(status) == 0) {
+      break;
+    }
+  }
+  EXPECT_GT(refused, 5);
+  EXPECT_TRUE(reopen().value().unfinished().value().has_value());
 }
 
 // Making a state, killed anywhere: what is left is no state, or a whole one.

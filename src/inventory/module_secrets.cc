@@ -81,10 +81,9 @@ Status Inventory::set_secret(const SecretName& name, const secrets::Secret& valu
 
 Status Inventory::remove_secret(const SecretName& name) {
   MESH_TRY(Statement remove,
-           parts_->database.prepare(
-               "DELETE FROM secret WHERE module = ?1 AND name = ?2 RETURNING name"));
-  MESH_TRY(const bool removed, remove.bind(1, name.module).bind(2, name.name).step());
-  if (!removed) {
+           parts_->database.prepare("DELETE FROM secret WHERE module = ?1 AND name = ?2"));
+  MESH_CHECK(remove.bind(1, name.module).bind(2, name.name).run());
+  if (parts_->database.changes() == 0) {
     return fail(Code::NotFound, "no secret " + shown(name) + " is set",
                 "`mesh secret list` shows those that are");
   }

@@ -130,11 +130,10 @@ Status drop_credentials(Database& database, std::span<const std::string> gone) {
 }
 
 Status set_recorded(Database& database, std::int64_t number) {
-  MESH_TRY(Statement update,
-           database.prepare("UPDATE push SET state = 'recorded' WHERE number = ?1 "
-                            "AND state <> 'given-up' RETURNING number"));
-  MESH_TRY(const bool updated, update.bind(1, number).step());
-  if (!updated) {
+  MESH_TRY(Statement update, database.prepare("UPDATE push SET state = 'recorded' "
+                                              "WHERE number = ?1 AND state <> 'given-up'"));
+  MESH_CHECK(update.bind(1, number).run());
+  if (database.changes() == 0) {
     return fail(Code::NotFound, fmt::format("push {} was given up or never intended", number),
                 "run `mesh push` again");
   }

@@ -63,6 +63,9 @@ class Database {
   /// The first column of the first row of a statement without parameters.
   [[nodiscard]] Result<std::int64_t> integer(std::string_view sql);
 
+  /// How many rows the last INSERT, UPDATE or DELETE touched.
+  [[nodiscard]] int changes() const { return ::sqlite3_changes(handle_.get()); }
+
   /// Does `work` in one transaction that takes the write lock at its beginning: all of it or
   /// nothing.
   template <class Work>
