@@ -10,6 +10,8 @@
 #include "broker/every_mesh.h"
 #include "broker/objects.h"
 #include "broker/questions.h"
+#include "model/read.h"
+#include "tests/support/map_files.h"
 
 namespace mesh::broker {
 namespace {
@@ -72,6 +74,30 @@ TEST(EveryMesh, IsTheSameInWhateverOrderItsRecordsCome) {
   std::mt19937_64 random(7);
   for_every_mesh(
       [&](const World& w) { EXPECT_EQ(printed(w), printed(world(shuffled(w.mesh, random)))); });
+}
+
+std::string grants_of(const model::Mesh& mesh) {
+  std::string out;
+  for (const auto& p : principals(mesh)) {
+    out += fmt::format("{}: {} / {}\n", p.name, fmt::join(subjects(p.publish), " "),
+                       fmt::join(subjects(p.subscribe), " "));
+  }
+  for (const auto& s : wanted(mesh, "id").streams) {
+    out += s.config.dump() + "\n";
+  }
+  return out;
+}
+
+// Generated meshes are valid ones, and TOML says the same as the values.
+TEST(EveryMesh, IsReadBackFromItsToml) {
+  for_every_mesh([](const World& w) {
+    const auto reading = model::read_mesh(test::MapFiles(test::to_toml(w.mesh)));
+    for (const auto& problem : reading.problems) {
+      EXPECT_NE(problem.severity, model::Severity::Error) << model::to_text(problem);
+    }
+    ASSERT_TRUE(reading.mesh.has_value());
+    EXPECT_EQ(grants_of(*reading.mesh), grants_of(w.mesh));
+  });
 }
 
 TEST(EveryMesh, AnInstancesConsumerDeliversWhatItMayHear) {

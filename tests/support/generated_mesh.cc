@@ -102,9 +102,11 @@ void add_seat(Draw& draw, MeshBuilder& mesh, World& world, const std::string& se
     events.insert(draw.event());
   }
   mesh.seat(seat, verbs, {events.begin(), events.end()});
+  Names free = world.events;  // an event becomes work of one verb alone
   for (const auto& verb : verbs) {
-    if (const auto fed = draw.some(world.events, 2); draw.chance(3) && !fed.empty()) {
+    if (const auto fed = draw.some(free, 2); draw.chance(3) && !fed.empty()) {
       mesh.from(verb, fed);
+      std::erase_if(free, [&](const auto& event) { return std::ranges::count(fed, event) > 0; });
     }
     if (held) {
       world.verbs.push_back(fmt::format("{}.{}", seat, verb));
