@@ -9,6 +9,7 @@
 #include "broker/subject_algebra.h"
 #include "model/read.h"
 #include "tests/support/map_files.h"
+#include "tests/support/one_account.h"
 
 namespace mesh::test::escape {
 
@@ -92,22 +93,6 @@ void must(const Status& status, const std::string& what) {
 }
 
 std::string password_of(const std::string& user) { return "pw-of-" + user; }
-
-/// All users in one account, which has JetStream and shares nothing.
-std::vector<broker::Account> in_one_account(const std::vector<broker::Account>& accounts) {
-  broker::Account all{.name = "MESH", .jetstream = true};
-  std::vector<broker::Account> out;
-  for (const auto& account : accounts) {
-    if (account.name == "SYS") {
-      out.push_back(account);
-      continue;
-    }
-    all.users.insert(all.users.end(), account.users.begin(), account.users.end());
-  }
-  std::ranges::sort(all.users);
-  out.insert(out.begin(), std::move(all));
-  return out;
-}
 
 }  // namespace
 
