@@ -71,8 +71,8 @@ TEST_P(Escape, InOneAccountTheSameAttemptsGetOut) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, Escape, testing::ValuesIn(server_versions()),
-                         [](const auto& info) {
-                           auto name = info.param;
+                         [](const auto& server) {
+                           auto name = server.param;
                            std::ranges::replace_if(name, [](char c) { return !std::isalnum(c); }, '_');
                            return name;
                          });

@@ -13,7 +13,7 @@ struct Attempt {
   std::string name;
   std::function<void(World&, RawClient&)> run;
   /// The heading in ASSURANCE.md that admits its effect; empty where it must have none.
-  std::string listed;
+  std::string listed = {};
   /// Set where the same attempt must get out when all share one account: so the suite can fail.
   bool out_in_one_account = false;
 };
