@@ -9,6 +9,7 @@ namespace {
 constexpr const char* kInbox = "_INBOX.two.thief.loot";
 constexpr const char* kNext = "$JS.API.CONSUMER.MSG.NEXT.EVENTS.two_thief";
 constexpr const char* kInfo = "$JS.API.CONSUMER.INFO.EVENTS.two_thief";
+constexpr const char* kConsumed = "mesh.mod.audit.event.note.taken";
 constexpr const char* kOwnEvent = "mesh.mod.thief.event.loot.found";
 
 /// Sends without looking: a refusal is the server's matter, and what happened is seen elsewhere.
@@ -56,14 +57,37 @@ std::vector<Attempt> reading_attempts() {
                    },
                    "", out_in_one});
   };
-  for (const auto* subject :
-       {">", "*", "mesh.>", "mesh.mod.*.event.>", "mesh.mod.shop.event.>",
-        "mesh.mod.shop.event.order.placed", "mesh.mod.shop.event.*.placed", "mesh.mod.*.tool.>",
-        "mesh.mod.audit.tool.search", "mesh.seat.>", "mesh.seat.printer.accept.print",
-        "mesh.node.one.declare", "mesh.node.*.report", "mesh.node.one.ask", "_INBOX.>",
-        "_INBOX.two.audit.>", "_INBOX.one.thief.>", "_INBOX.controller.>", "_DELIVER.>",
-        "_DELIVER.SEAT_PRINTER_worker", "_DELIVER.one", "$JS.>", "$JS.ACK.>", "$JS.API.>",
-        "$JS.EVENT.>", "$SYS.>", "$SRV.>", "$KV.>", "_R_.>", "$O.>", "$MQTT.>"}) {
+  for (const auto* subject : {">",
+                              "*",
+                              "mesh.>",
+                              "mesh.mod.*.event.>",
+                              "mesh.mod.shop.event.>",
+                              "mesh.mod.shop.event.order.placed",
+                              "mesh.mod.shop.event.*.placed",
+                              "mesh.mod.*.tool.>",
+                              "mesh.mod.audit.tool.search",
+                              "mesh.seat.>",
+                              "mesh.seat.printer.accept.print",
+                              "mesh.node.one.declare",
+                              "mesh.node.*.report",
+                              "mesh.node.one.ask",
+                              "_INBOX.>",
+                              "_INBOX.two.audit.>",
+                              "_INBOX.one.thief.>",
+                              "_INBOX.controller.>",
+                              "_DELIVER.>",
+                              "_DELIVER.SEAT_PRINTER_worker",
+                              "_DELIVER.one",
+                              "$JS.>",
+                              "$JS.ACK.>",
+                              "$JS.API.>",
+                              "$JS.EVENT.>",
+                              "$SYS.>",
+                              "$SRV.>",
+                              "$KV.>",
+                              "_R_.>",
+                              "$O.>",
+                              "$MQTT.>"}) {
     subscription(subject);
     subscription(subject, "queue");
   }
@@ -105,7 +129,7 @@ std::vector<Attempt> redirected_attempts() {
   // Where the answer is sent instead of to the thief's inbox.
   const std::vector<std::string> targets = {
       "mesh.mod.shop.event.order.placed",
-      "mesh.mod.audit.event.note.taken",
+      kConsumed,
       "mesh.seat.printer.accept.print",
       "mesh.seat.printer.event.printed",
       "mesh.node.one.declare",
@@ -126,20 +150,9 @@ std::vector<Attempt> redirected_attempts() {
   std::vector<Attempt> out;
   for (const auto& target : targets) {
     const bool out_in_one = !target.starts_with("$");
-    out.push_back({"MSG.NEXT answered to " + target,
-                   [=](World& world, RawClient& thief) { pull(world, thief, "1", target); }, "",
-                   out_in_one});
-    out.push_back({"MSG.NEXT without waiting answered to " + target,
-                   [=](World& world, RawClient& thief) {
-                     pull(world, thief, R"({"batch":1,"no_wait":true})", target);
-                   },
-                   "", out_in_one});
-    out.push_back({"a stream's acknowledgement to " + target,
-                   [=](World&, RawClient& thief) { send(thief, kOwnEvent, "loot", target); }, "",
-                   true});
-    out.push_back({"CONSUMER.INFO answered to " + target,
-                   [=](World&, RawClient& thief) { send(thief, kInfo, "", target); }, "",
-                   out_in_one});
+    // Inside its own account it can make a sibling hear what looks like an event that both consume.
+    const std::string listed = target == kConsumed ? "instances of one module" : "";
+    // First, since a server that has once let the tool answer on a subject counts it as used.
     out.push_back({"a tool's answer to " + target,
                    [=](World& world, RawClient& thief) {
                      send(thief, "mesh.mod.audit.tool.search", "{}", target);
@@ -150,21 +163,36 @@ std::vector<Attempt> redirected_attempts() {
                        (void)audit.sync();
                      }
                    },
-                   "", out_in_one});
+                   listed, out_in_one});
+    out.push_back({"MSG.NEXT answered to " + target,
+                   [=](World& world, RawClient& thief) { pull(world, thief, "1", target); }, listed,
+                   out_in_one});
+    out.push_back({"MSG.NEXT without waiting answered to " + target,
+                   [=](World& world, RawClient& thief) {
+                     pull(world, thief, R"({"batch":1,"no_wait":true})", target);
+                   },
+                   listed, out_in_one});
+    out.push_back({"a stream's acknowledgement to " + target,
+                   [=](World&, RawClient& thief) { send(thief, kOwnEvent, "loot", target); },
+                   listed, true});
+    out.push_back({"CONSUMER.INFO answered to " + target,
+                   [=](World&, RawClient& thief) { send(thief, kInfo, "", target); }, listed,
+                   out_in_one});
     out.push_back({"work given with the answer to " + target,
                    [=](World&, RawClient& thief) {
                      send(thief, "mesh.seat.mailer.accept.send", "mail", target);
                    },
-                   "", out_in_one});
+                   listed, out_in_one});
     out.push_back({"an acknowledgement's acknowledgement to " + target,
                    [=](World&, RawClient& thief) {
                      send(thief, "$JS.ACK.EVENTS.two_thief.1.1.1.1.1", "+NXT", target);
-                   }});
+                   },
+                   listed});
     out.push_back({"a seat's CONSUMER.INFO answered to " + target,
                    [=](World&, RawClient& thief) {
                      send(thief, "$JS.API.CONSUMER.INFO.SEAT_GUARD.SEAT_GUARD_worker", "", target);
                    },
-                   "", out_in_one});
+                   listed, out_in_one});
   }
   out.push_back({"MSG.NEXT answered to a sibling's MSG.NEXT",
                  [](World& world, RawClient& thief) {
@@ -176,12 +204,12 @@ std::vector<Attempt> redirected_attempts() {
                    send(thief, kOwnEvent, "loot", "$JS.ACK.EVENTS.one_thief.1.1.1.1.1");
                  },
                  "instances of one module"});
-  out.push_back({"MSG.NEXT answered to a sibling's tools",
-                 [](World& world, RawClient& thief) {
-                   pull(world, thief, "1", "mesh.mod.thief.tool.grab");
-                 },
-                 "instances of one module"});
-  for (const auto* reply : {"$JS.ACK.EVENTS.two_audit.1.1.1.1.1", "_R_.forged", "$SYS.REQ.USER.INFO"}) {
+  out.push_back(
+      {"MSG.NEXT answered to a sibling's tools",
+       [](World& world, RawClient& thief) { pull(world, thief, "1", "mesh.mod.thief.tool.grab"); },
+       "instances of one module"});
+  for (const auto* reply :
+       {"$JS.ACK.EVENTS.two_audit.1.1.1.1.1", "_R_.forged", "$SYS.REQ.USER.INFO"}) {
     out.push_back({std::string("a live event that asks for an answer on ") + reply,
                    [=](World&, RawClient& thief) { send(thief, kOwnEvent, "loot", reply); }});
   }
@@ -194,16 +222,20 @@ std::vector<Attempt> header_attempts() {
        {"Nats-Rollup: all\r\n", "Nats-Rollup: sub\r\n", "Nats-Expected-Stream: SEAT_PRINTER\r\n",
         "Nats-Expected-Last-Sequence: 1\r\n", "Nats-Expected-Last-Subject-Sequence: 1\r\n",
         "Nats-Expected-Last-Subject-Sequence-Subject: mesh.mod.shop.event.order.placed\r\n",
-        "Nats-TTL: 1s\r\n", "Nats-Schedule: @at 2020-01-01T00:00:00Z\r\nNats-Schedule-Target: mesh.mod.shop.event.order.placed\r\n",
-        "Nats-Incr: 1\r\n", "Nats-Batch-Id: b\r\nNats-Batch-Sequence: 1\r\nNats-Batch-Commit: 1\r\n",
+        "Nats-TTL: 1s\r\n",
+        "Nats-Schedule: @at 2020-01-01T00:00:00Z\r\nNats-Schedule-Target: "
+        "mesh.mod.shop.event.order.placed\r\n",
+        "Nats-Incr: 1\r\n",
+        "Nats-Batch-Id: b\r\nNats-Batch-Sequence: 1\r\nNats-Batch-Commit: 1\r\n",
         "Nats-Trace-Dest: mesh.node.one.declare\r\n",
         "Nats-Trace-Dest: mesh.node.one.declare\r\nNats-Trace-Only: true\r\n",
         "Nats-Trace-Dest: mesh.mod.shop.event.order.placed\r\n",
-        "Nats-Trace-Dest: _INBOX.two.thief.loot\r\n",
-        "Nats-Stream-Source: EVENTS 1 > >\r\n", "Nats-Required-Api-Level: 0\r\n",
-        "traceparent: 00-11111111111111111111111111111111-2222222222222222-01\r\nNats-Trace-Dest: mesh.node.one.declare\r\n"}) {
-    for (const auto* subject : {kOwnEvent, "mesh.mod.audit.tool.search", kNext,
-                                "mesh.seat.mailer.accept.send"}) {
+        "Nats-Trace-Dest: _INBOX.two.thief.loot\r\n", "Nats-Stream-Source: EVENTS 1 > >\r\n",
+        "Nats-Required-Api-Level: 0\r\n",
+        "traceparent: 00-11111111111111111111111111111111-2222222222222222-01\r\nNats-Trace-Dest: "
+        "mesh.node.one.declare\r\n"}) {
+    for (const auto* subject :
+         {kOwnEvent, "mesh.mod.audit.tool.search", kNext, "mesh.seat.mailer.accept.send"}) {
       out.push_back({fmt::format("{} with {}", subject, std::string(lines, 24)),
                      [=](World&, RawClient& thief) { with_header(thief, subject, lines, "1"); }});
     }
@@ -234,8 +266,8 @@ std::vector<Attempt> api_attempts() {
   calling("$JS.API.CONSUMER.LEADER.STEPDOWN.EVENTS.two_audit", "");
   calling("$JS.API.STREAM.CREATE.x", R"({"name":"x","subjects":["mesh.mod.shop.event.>"]})");
   calling("$JS.API.STREAM.UPDATE.EVENTS", R"({"name":"EVENTS","subjects":["mesh.mod.thief.>"]})");
-  for (const auto* verb : {"DELETE", "PURGE", "SNAPSHOT", "RESTORE", "PEER.REMOVE",
-                           "LEADER.STEPDOWN", "MSG.DELETE"}) {
+  for (const auto* verb :
+       {"DELETE", "PURGE", "SNAPSHOT", "RESTORE", "PEER.REMOVE", "LEADER.STEPDOWN", "MSG.DELETE"}) {
     calling(fmt::format("$JS.API.STREAM.{}.EVENTS", verb), R"({"seq":1})");
     calling(fmt::format("$JS.API.STREAM.{}.SEAT_PRINTER", verb), R"({"seq":1})");
   }
@@ -267,12 +299,12 @@ std::vector<Attempt> api_attempts() {
 
 std::vector<Attempt> impersonating_attempts() {
   std::vector<Attempt> out;
-  for (const auto* subject : {"mesh.node.one.declare", "mesh.node.two.declare",
-                              "mesh.node.one.report", "mesh.node.one.ask", "_DELIVER.one",
-                              "_DELIVER.SEAT_PRINTER_worker", "_INBOX.two.audit.forged",
-                              "_INBOX.one.thief.forged", "_INBOX.controller.forged",
-                              "_INBOX.node.one.forged", "$SYS.SERVER.X.SHUTDOWN",
-                              "$SYS.ACCOUNT.MESH.SERVER.CONNS", "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.EVENTS.two_audit"}) {
+  for (const auto* subject :
+       {"mesh.node.one.declare", "mesh.node.two.declare", "mesh.node.one.report",
+        "mesh.node.one.ask", "_DELIVER.one", "_DELIVER.SEAT_PRINTER_worker",
+        "_INBOX.two.audit.forged", "_INBOX.one.thief.forged", "_INBOX.controller.forged",
+        "_INBOX.node.one.forged", "$SYS.SERVER.X.SHUTDOWN", "$SYS.ACCOUNT.MESH.SERVER.CONNS",
+        "$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.EVENTS.two_audit"}) {
     out.push_back({std::string("publish ") + subject,
                    [=](World&, RawClient& thief) { send(thief, subject, "forged"); }});
   }

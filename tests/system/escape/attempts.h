@@ -24,7 +24,8 @@ struct Attempt {
 [[nodiscard]] std::vector<Attempt> redirected_attempts();
 /// Headers to which the server gives a meaning.
 [[nodiscard]] std::vector<Attempt> header_attempts();
-/// Every subject of the JetStream API that creates, changes or removes, and others' acknowledgements.
+/// Every subject of the JetStream API that creates, changes or removes, and others'
+/// acknowledgements.
 [[nodiscard]] std::vector<Attempt> api_attempts();
 /// Being taken for a node, a tool or a sibling.
 [[nodiscard]] std::vector<Attempt> impersonating_attempts();

@@ -15,8 +15,8 @@ namespace mesh::test::escape {
 
 namespace {
 
-// The thief has every kind of grant: it emits, consumes, uses a seat, holds another, calls and offers
-// tools, and has a sibling on the other node.
+// The thief has every kind of grant: it emits, consumes, uses a seat, holds another, calls and
+// offers tools, and has a sibling on the other node.
 constexpr const char* kMesh = R"(
 mesh = "escape"
 [delivery]
@@ -92,7 +92,9 @@ void must(const Status& status, const std::string& what) {
   }
 }
 
-std::string password_of(const std::string& user) { return "pw-of-" + user; }
+std::string password_of(const std::string& user) {
+  return "pw-of-" + user;
+}
 
 }  // namespace
 
@@ -143,7 +145,7 @@ RawClient World::login(const std::string& principal) const {
 nlohmann::json World::api(const std::string& subject, const std::string& body) {
   static int counter = 0;
   const auto answer = must(controller_->request("$JS.API." + subject, body,
-                                                fmt::format("_INBOX.controller.{}", ++counter)),
+                                                fmt::format("_INBOX.controller.ask.{}", ++counter)),
                            subject);
   return nlohmann::json::parse(answer.payload);
 }
@@ -207,8 +209,8 @@ void World::seed() {
 void World::emit(const std::string& principal, const std::string& subject,
                  const std::string& payload, const std::string& header) {
   auto client = login(principal);
-  const std::string inbox = principal == "controller" ? "_INBOX.controller.emit"
-                                                      : "_INBOX." + principal + ".emit";
+  const std::string inbox =
+      principal == "controller" ? "_INBOX.controller.emit" : "_INBOX." + principal + ".emit";
   must(client.subscribe(inbox, "ack"), inbox);
   must(header.empty() ? client.publish(subject, payload, inbox)
                       : client.publish_with_header(subject, header, payload, inbox),
@@ -228,18 +230,20 @@ RawClient& World::begin() {
 void World::begin_again() {
   for (auto& [name, client] : watchers_) {
     must(client.sync(), name);
-    client.take();
+    (void)client.take();
   }
   before_ = state();
 }
 
+/// Whether a message on `subject` is the thief's to cause: what it may publish, its inbox, its
+/// tools.
 bool World::thief_may(const std::string& subject) const {
+  const auto thief = std::ranges::find(principals_, kThief, &broker::Principal::name);
   const auto matches = [&](const broker::Grant& grant) {
     return broker::includes(grant.subject, subject);
   };
-  const auto thief = std::ranges::find(principals_, kThief, &broker::Principal::name);
-  return std::ranges::any_of(thief->publish, matches) ||
-         std::ranges::any_of(thief->subscribe, matches);
+  return std::ranges::any_of(thief->publish, matches) || subject.starts_with("_INBOX.two.thief.") ||
+         subject.starts_with("mesh.mod.thief.tool.");
 }
 
 /// What an attempt may not change, by name: each subject's count, each stream's and consumer's
@@ -277,12 +281,35 @@ std::map<std::string, std::string> World::state() {
   return out;
 }
 
+namespace {
+
+/// What the world itself asks and emits, as the controller that listens to everything hears it.
+/// Whether the thief asked the same is seen by its answer.
+bool own_doing(const std::string& subject) {
+  return subject.starts_with("_INBOX.controller.ask.") || subject == "_INBOX.controller.emit" ||
+         subject.starts_with("$JS.API.STREAM.INFO.") ||
+         subject.starts_with("$JS.API.CONSUMER.LIST.") || subject == "$JS.API.STREAM.NAMES";
+}
+
+/// An answer of the JetStream API that the thief has no right to: any but its own consumer's.
+bool foreign_answer(const std::string& payload) {
+  return payload.find("io.nats.jetstream.api.v1.") != std::string::npos &&
+         payload.find("\"error\"") == std::string::npos &&
+         payload.find("consumer_info_response") == std::string::npos;
+}
+
+}  // namespace
+
 void World::heard_by_others(std::set<std::string>& found) {
   for (auto& [name, client] : watchers_) {
     const auto heard = must(client.settle(), name);
     for (const auto& message : heard.messages) {
-      if (!thief_may(message.subject)) {
-        found.insert(name + " heard " + message.subject);
+      // A redirected delivery keeps its subject and arrives on a subscription to another.
+      const bool redirected =
+          !message.sid.starts_with("_DELIVER.") && !broker::includes(message.sid, message.subject);
+      const bool own = name == "controller" && own_doing(message.subject);
+      if (redirected || (!thief_may(message.subject) && !own)) {
+        found.insert(fmt::format("{} heard {} on {}", name, message.subject, message.sid));
       }
     }
   }
@@ -299,6 +326,9 @@ void World::read_by_thief(std::set<std::string>& found) {
   for (const auto& message : heard->messages) {
     if ((message.payload + message.header).find(kSecret) != std::string::npos) {
       found.insert("the thief read a secret on " + message.subject);
+    }
+    if (foreign_answer(message.payload)) {
+      found.insert("the thief read " + message.payload.substr(0, 60));
     }
   }
 }

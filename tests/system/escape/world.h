@@ -33,11 +33,12 @@ class World {
   /// A fresh connection as that principal. The world's passwords are known to the test alone.
   [[nodiscard]] RawClient login(const std::string& principal) const;
 
-  /// Connects the thief anew (an attempt may have cost it its connection) and forgets what was seen.
+  /// Connects the thief anew (an attempt may have cost it its connection) and forgets what was
+  /// seen.
   RawClient& begin();
 
-  /// Forgets what others heard and how the streams stood, but not what the thief heard: for an attempt
-  /// in which somebody else had to act.
+  /// Forgets what others heard and how the streams stood, but not what the thief heard: for an
+  /// attempt in which somebody else had to act.
   void begin_again();
 
   /// Everything that happened outside the thief's grants since `begin`: heard by others, stored,
