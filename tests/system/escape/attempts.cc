@@ -33,12 +33,13 @@ void pull(World& world, RawClient& thief, const std::string& how, const std::str
   send(thief, kNext, how, reply);
 }
 
-void with_header(RawClient& thief, const std::string& subject, const std::string& lines,
-                 const std::string& payload, const std::string& reply = kInbox) {
+void with_header(World& world, RawClient& thief, const std::string& subject,
+                 const std::string& lines, const std::string& payload,
+                 const std::string& reply = kInbox) {
   hear(thief, std::string(kInbox));
   if (thief.publish_with_header(subject, "NATS/1.0\r\n" + lines + "\r\n", payload, reply) &&
       thief.sync()) {
-    (void)thief.next(Milliseconds{100});
+    world.let_thief_hear(Milliseconds{100});
   }
 }
 
@@ -92,10 +93,10 @@ std::vector<Attempt> reading_attempts() {
     subscription(subject, "queue");
   }
   const auto asking = [&](const std::string& subject, const std::string& payload) {
-    out.push_back({"request " + subject, [=](World&, RawClient& thief) {
+    out.push_back({"request " + subject, [=](World& world, RawClient& thief) {
                      hear(thief, std::string(kInbox));
                      send(thief, subject, payload, kInbox);
-                     (void)thief.next(Milliseconds{100});
+                     world.let_thief_hear(Milliseconds{100});
                    }});
   };
   asking("$JS.API.CONSUMER.MSG.NEXT.EVENTS.two_audit", "1");
@@ -237,7 +238,9 @@ std::vector<Attempt> header_attempts() {
     for (const auto* subject :
          {kOwnEvent, "mesh.mod.audit.tool.search", kNext, "mesh.seat.mailer.accept.send"}) {
       out.push_back({fmt::format("{} with {}", subject, std::string(lines, 24)),
-                     [=](World&, RawClient& thief) { with_header(thief, subject, lines, "1"); }});
+                     [=](World& world, RawClient& thief) {
+                       with_header(world, thief, subject, lines, "1");
+                     }});
     }
   }
   return out;
@@ -337,7 +340,7 @@ std::vector<Attempt> impersonating_attempts() {
                    hear(thief, "_DELIVER.SEAT_GUARD_worker");
                    world.emit("two.shop", "mesh.seat.guard.accept.watch",
                               std::string(kSecret) + " watch");
-                   (void)thief.next(Milliseconds{1000});
+                   world.let_thief_hear(Milliseconds{1000});
                    world.begin_again();
                  },
                  "holders of one seat"});

@@ -41,6 +41,9 @@ class World {
   /// attempt in which somebody else had to act.
   void begin_again();
 
+  /// Waits until the thief hears something; what it heard counts for `effects`.
+  void let_thief_hear(Milliseconds at_most);
+
   /// Everything that happened outside the thief's grants since `begin`: heard by others, stored,
   /// changed in a stream or consumer, or read by the thief. A line each; sorted.
   [[nodiscard]] std::set<std::string> effects();
@@ -74,6 +77,7 @@ class World {
   std::unique_ptr<RawClient> controller_;  // asks
   std::map<std::string, RawClient> watchers_;
   std::unique_ptr<RawClient> thief_;
+  std::vector<RawMessage> thief_heard_;
   std::map<std::string, std::string> before_;
 };
 
