@@ -47,17 +47,17 @@ class Crash : public testing::InventoryFixture {
   void expect_whole(Inventory& inventory) {
     ASSERT_TRUE(inventory.verify().has_value());
     const Hashes hashes = inventory.hashes().value();
-    const auto history = inventory.history(1000000).value();
-    for (const Push& push : history) {
+    auto pushes = inventory.history(1000000).value();
+    if (const auto unfinished = inventory.unfinished().value()) {
+      pushes.push_back(*unfinished);
+    }
+    for (const Push& push : pushes) {
       const auto files = inventory.files(push.number).value();
       ASSERT_EQ(files.size(), 3U) << push.number;
       EXPECT_EQ(files[2].path, "n");
       const std::string said = files[2].bytes;
       EXPECT_TRUE(hashes.contains("p." + said + ".0"));
       EXPECT_TRUE(hashes.contains("p." + said + ".49"));
-    }
-    if (const auto unfinished = inventory.unfinished().value()) {
-      EXPECT_EQ(inventory.files(unfinished->number).value().size(), 3U);
     }
   }
 };
