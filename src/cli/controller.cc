@@ -27,7 +27,7 @@ Result<Outcome> run_controller(Context& context, const Arguments& /*arguments*/)
                                          {context.clock, context.random}, say));
   if (const auto server = controller->server()) {
     context.say(fmt::format("the bus runs: nats-server {} on {}:{}, process {}", server->version,
-                            server->host, server->port, server->pid));
+                            server->host, server->port, server->process.pid));
   } else {
     context.say("the bus is external: watching it");
   }
