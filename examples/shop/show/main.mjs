@@ -67,9 +67,14 @@ async function bringUp(mesh, ledger) {
 
 /** The controller's eyes: everything that passes in the account that the streams are in. */
 async function watch(mesh, ledger) {
+  let listening;
+  const ready = new Promise((resolve) => (listening = resolve));
   const tap = mesh.start(["tap", "mesh.>", "--json"], (text, result) => {
-    if (result && text.startsWith("{")) ledger.passed.push(JSON.parse(text).subject);
+    if (result) ledger.passed.push(JSON.parse(text).subject);
+    else if (text.includes("listening")) listening();
+    else line(red(`  ${text}`));
   });
+  await within(10, "mesh tap", Promise.race([ready, tap.done]));
   return tap;
 }
 
