@@ -95,6 +95,7 @@ async function main(folder) {
   write(folder, drawn, await freePort());
   const mesh = new Mesh(program, folder);
   const log = [];
+  await mesh.run(["init"]);
   mesh.start(["controller"], (text) => log.push(text));
   await until(30, "a push", async () => (await mesh.run(["push"])).code === 0).catch((error) => {
     throw new Error(`${error.message}; the controller said:\n${log.join("\n")}`);
