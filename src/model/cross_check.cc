@@ -1,5 +1,7 @@
 #include "model/cross_check.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
