@@ -134,5 +134,63 @@ TEST(ReadMesh, TheExamplesHaveNoProblem) {
   }
 }
 
+/// The records hold the files that were accepted, and nothing else of a mesh.
+TEST(ReadMesh, TheAcceptedFilesGiveTheSameMeshAgain) {
+  const auto first = read_mesh(shop());
+  MapFiles records;
+  for (const auto& file : first.files) {
+    records.set(file.path, file.bytes);
+  }
+  const auto second = read_mesh(records);
+  EXPECT_EQ(all_problems(second), "");
+  ASSERT_TRUE(second.mesh);
+  EXPECT_EQ(second.mesh->module("shop")->file->tools.front().input_schema,
+            first.mesh->module("shop")->file->tools.front().input_schema);
+  ASSERT_EQ(second.files.size(), first.files.size());
+  for (std::size_t i = 0; i < first.files.size(); ++i) {
+    EXPECT_EQ(second.files[i].path, first.files[i].path);
+    EXPECT_EQ(second.files[i].bytes, first.files[i].bytes);
+  }
+}
+
+TEST(ReadMesh, ModulesOfOnePathShareTheirFile) {
+  const auto reading = read_mesh(MapFiles({{"mesh.toml", R"(mesh = "home"
+[nodes.one]
+[modules.a]
+path = "m"
+on = "all"
+[modules.b]
+path = "./m/"
+on = ["one"]
+)"},
+                                           {"m/module.toml", "emits = [\"x\"]\n"}}));
+  EXPECT_EQ(all_problems(reading), "");
+  ASSERT_TRUE(reading.mesh);
+  EXPECT_EQ(reading.mesh->modules[0].file, reading.mesh->modules[1].file);
+  EXPECT_EQ(reading.mesh->modules[0].on, reading.mesh->modules[1].on);
+  EXPECT_EQ(reading.files.size(), 2U);
+}
+
+TEST(ReadMesh, ASeatHasTheMeshsDeliveryWhereItSaysNothing) {
+  const auto reading = read_mesh(MapFiles({{"mesh.toml", R"(mesh = "home"
+[delivery]
+within = "7s"
+attempts = 4
+[nodes.one]
+[seats.s]
+accepts = ["go"]
+attempts = 2
+[modules.a]
+path = "a"
+on = ["one"]
+)"},
+                                           {"a/module.toml", "holds = [\"s\"]\n"}}));
+  EXPECT_EQ(all_problems(reading), "");
+  ASSERT_TRUE(reading.mesh);
+  EXPECT_EQ(reading.mesh->seat("s")->delivery.within, 7s);
+  EXPECT_EQ(reading.mesh->seat("s")->delivery.attempts, 2);
+  EXPECT_EQ(reading.mesh->delivery.attempts, 4);
+}
+
 }  // namespace
 }  // namespace mesh::model
