@@ -39,6 +39,7 @@ Because reason(const Grant& grant, std::string_view subject) {
 
 std::vector<Because> reasons(const std::vector<const Grant*>& met, std::string_view subject) {
   std::vector<Because> out;
+  out.reserve(met.size());
   for (const auto* grant : met) {
     out.push_back(reason(*grant, subject));
   }
@@ -61,6 +62,7 @@ Result<const Principal*> find(std::span<const Principal> principals, std::string
     }
   }
   std::vector<std::string> names;
+  names.reserve(principals.size());
   for (const auto& principal : principals) {
     names.push_back(principal.name);
   }
@@ -173,6 +175,7 @@ Result<Explanation> explain(std::span<const Principal> principals, std::string_v
     return refusal(*principal, direction, subject);
   }
   std::vector<std::string_view> granted;
+  granted.reserve(met.size());
   for (const auto* grant : met) {
     granted.push_back(grant->subject);
   }
