@@ -61,6 +61,16 @@ ServerState read_server(const json& varz) {
   return server;
 }
 
+/// How many servers the one that answered knows of: it counts those that it heard in the system
+/// account, which just after a start are fewer than those that it has routes to (several to each).
+std::size_t known_servers(const json& statistics) {
+  std::set<std::string> others;
+  for (const json& route : field(statistics, "routes")) {
+    others.insert(text(route, "name"));
+  }
+  return std::max<std::size_t>(count(statistics, "active_servers"), others.size() + 1);
+}
+
 std::vector<ClientState> read_clients(const json& connz, const std::string& server) {
   std::vector<ClientState> clients;
   for (const json& each : field(connz, "connections")) {
@@ -88,7 +98,7 @@ Result<std::vector<std::string>> SystemAccount::ids(std::size_t expected) {
       "$SYS.REQ.SERVER.PING.STATSZ", "", timeout_, [&](const Message& message) {
         const json read = json::parse(message.data, nullptr, false);
         found.insert(text(field(read, "server"), "id"));
-        known = std::max<std::size_t>(known, count(field(read, "statsz"), "active_servers"));
+        known = std::max(known, known_servers(field(read, "statsz")));
         return found.size() < known ? timeout_ : Milliseconds::zero();
       }));
   if (found.size() < known) {
