@@ -2,7 +2,7 @@
 
 #include "cli/declarations.h"
 #include "cli/verbs.h"
-#include "controller/bus_config.h"
+#include "controller/bus_link.h"
 #include "controller/credentials.h"
 #include "controller/environment.h"
 
@@ -57,6 +57,26 @@ Status ensure_credential(const Context& context, inventory::State& state, const 
   return {};
 }
 
+constexpr bus::Milliseconds kAskedFor{1500};
+
+/// Whoever else is connected as this instance gets a share of its events. Asked where the bus runs;
+/// that it does not is no failure of this verb.
+void warn_connected(const Context& context, inventory::State& state, const Declarations& declared,
+                    const std::string& name) {
+  auto link = controller::connect_bus(state, declared.mesh(), declared.location.root,
+                                      std::min(kAskedFor, context.timeout.value_or(kAskedFor)));
+  if (!link) {
+    return;
+  }
+  bus::SystemAccount system(link->system, kAskedFor);
+  const auto clients = system.clients(name);
+  if (clients && !clients->empty()) {
+    context.say(fmt::format(
+        "warning: {} is connected already, from {}; each event goes to one of them, never to both",
+        name, clients->front().address));
+  }
+}
+
 Result<Outcome> run_env(Context& context, const Arguments& arguments) {
   const auto name = arguments.positional("INSTANCE").value_or("");
   const auto component = arguments.value("--component");
@@ -67,6 +87,7 @@ Result<Outcome> run_env(Context& context, const Arguments& arguments) {
   MESH_CHECK(ensure_credential(context, state, name));
   MESH_TRY(const auto prepared,
            controller::prepare_environment(state, declared.mesh(), part, declared.location.root));
+  warn_connected(context, state, declared, name);
   if (arguments.command().empty()) {
     MESH_TRY(const auto shown,
              controller::shown_variables(controller::PartFiles(state.paths, part), prepared));

@@ -7,6 +7,7 @@
 #include "os/interrupt.h"
 
 int main(int argc, char** argv) {
+  mesh::cli::occupy_standard_descriptors();
   const std::vector<std::string> words(argv + 1, argv + argc);
   mesh::os::Interrupt interrupt;
   mesh::os::watch_signals(interrupt, mesh::os::OnSignal::Exit);

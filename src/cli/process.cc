@@ -1,5 +1,6 @@
 #include "cli/process.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <array>
@@ -105,6 +106,16 @@ bool ProcessConsole::err_is_terminal() const {
 
 bool ProcessConsole::in_is_terminal() const {
   return isatty(STDIN_FILENO) == 1;
+}
+
+void occupy_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(descriptor, F_GETFD) < 0) {
+      // The lowest free number is this one; the wrong way round, so that its use is an error.
+      [[maybe_unused]] const int opened =
+          open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
 }
 
 Process this_process(os::Interrupt& interrupt, const os::Clock& clock, os::Random& random) {

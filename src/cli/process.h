@@ -16,6 +16,10 @@ class ProcessConsole : public Console {
   [[nodiscard]] bool in_is_terminal() const override;
 };
 
+/// Fills the places of stdin, stdout and stderr where the caller has closed them, so that no file
+/// opened later gets one and is written into; using them still fails. Call it first.
+void occupy_standard_descriptors();
+
 /// The real process: its directory, environment, signals and exec. All that is given is borrowed.
 [[nodiscard]] Process this_process(os::Interrupt& interrupt, const os::Clock& clock,
                                    os::Random& random);
