@@ -1,0 +1,147 @@
+#include "controller/up.h"
+
+#include <filesystem>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "cli/declarations.h"
+#include "cli/verbs.h"
+#include "controller/controller.h"
+
+namespace mesh::cli {
+
+namespace {
+
+constexpr os::Milliseconds kTimeout{600'000};
+constexpr os::Milliseconds kDetachedTimeout{120'000};
+
+/// The command that is this one in the foreground, quiet about what the components print.
+std::vector<std::string> foreground(const Declarations& declared, bool yes) {
+  std::vector<std::string> argv = {std::filesystem::read_symlink("/proc/self/exe").string(),
+                                   "-C",
+                                   declared.location.root,
+                                   "--state",
+                                   declared.location.state,
+                                   "up",
+                                   "--quiet"};
+  if (yes) {
+    argv.emplace_back("--yes");
+  }
+  return argv;
+}
+
+Outcome came_up(const controller::RunState& state) {
+  Outcome outcome;
+  auto components = Json::array();
+  for (const auto& one : state.components) {
+    components.push_back({{"node", one.node},
+                          {"module", one.module},
+                          {"component", one.component},
+                          {"state", one.state}});
+  }
+  outcome.document = Json{{"number", state.number}, {"components", components}};
+  outcome.text = fmt::format("push {} is up: {} component{}; `mesh down` ends it\n", state.number,
+                             state.components.size(), state.components.size() == 1 ? "" : "s");
+  return outcome;
+}
+
+/// Where one is up already, what is declared now is pushed to it.
+Result<std::int64_t> push_to_running(Context& context, const Declarations& declared,
+                                     inventory::State& state, bool yes) {
+  controller::OperatorSteps steps(context.interrupt, context.timeout.value_or(kTimeout),
+                                  [&](std::string_view line) { context.say(line); });
+  controller::PushOptions options;
+  options.verb = "up";
+  options.yes = yes;
+  options.by = controller::operator_name();
+  MESH_TRY(const auto report, controller::push(state, declared.location, declared.reading, options,
+                                               {context.clock, context.random}, steps));
+  return report.number;
+}
+
+Result<Outcome> detach(Context& context, const Declarations& declared, inventory::State& state,
+                       bool yes) {
+  MESH_TRY(const auto running, controller::read_run_state(state.paths));
+  std::optional<controller::DetachedUp> start;
+  std::int64_t number = 0;
+  if (running) {
+    context.say(fmt::format("up already, process {}: pushing to it", running->mark.pid));
+    MESH_TRY(number, push_to_running(context, declared, state, yes));
+  } else {
+    start = controller::DetachedUp{foreground(declared, yes), state.paths.run() + "/up.log"};
+  }
+  MESH_TRY(const auto up,
+           controller::up_detached(state.paths, start, number,
+                                   context.timeout.value_or(kDetachedTimeout), context.interrupt));
+  return came_up(up);
+}
+
+Result<Outcome> run_up_verb(Context& context, const Arguments& arguments) {
+  MESH_TRY(const auto declared, declarations(context));
+  MESH_TRY(auto state, open_state(context, declared));
+  const bool yes = arguments.flag("--yes");
+  if (arguments.flag("--detach")) {
+    return detach(context, declared, state, yes);
+  }
+  const bool quiet = arguments.flag("--quiet");
+  std::mutex console;  // components' lines come from the pump's thread, Mesh's own from this one
+  const auto say = [&](std::string_view line) {
+    const std::lock_guard lock(console);
+    context.say(line);
+  };
+  const auto on_line = [&](const std::string& unit, std::string_view line) {
+    if (quiet) {
+      return;
+    }
+    const auto text = fmt::format("{} | {}\n", unit, line);
+    const std::lock_guard lock(console);
+    if (context.json) {
+      context.console.err(text);
+    } else {
+      (void)context.console.out(text).has_value();  // a terminal that is gone stops no module
+    }
+  };
+  MESH_CHECK(controller::run_up(state, declared.location, declared.reading,
+                                {yes, context.timeout.value_or(kTimeout)},
+                                {context.clock, context.random}, context.interrupt, on_line, say));
+  return Outcome{};
+}
+
+Result<Outcome> run_down(Context& context, const Arguments& /*arguments*/) {
+  MESH_TRY(const auto location, locate(context));
+  Outcome outcome;
+  bool ended = false;
+  if (inventory::state_exists(location.state)) {
+    MESH_TRY(ended, controller::down(inventory::StatePaths(location.state),
+                                     context.timeout.value_or(kTimeout)));
+  }
+  outcome.document = Json{{"ended", ended}};
+  outcome.text = ended ? "ended\n" : "nothing runs\n";
+  return outcome;
+}
+
+}  // namespace
+
+Verb up_verb() {
+  return {{.name = "up",
+           .summary = "the whole mesh on this machine, until Ctrl-C",
+           .example = "mesh up\nmesh up --detach",
+           .positionals = {},
+           .options = {{"--detach", "", "return when all is as declared; `mesh down` ends it"},
+                       {"--yes", "", "also replace or remove what holds messages"},
+                       {"--quiet", "", "do not show what the components print"}},
+           .ends_itself = true},
+          run_up_verb};
+}
+
+Verb down_verb() {
+  return {{.name = "down",
+           .summary = "ends what `mesh up` or `mesh controller` runs",
+           .example = "mesh down",
+           .positionals = {},
+           .options = {{"--volumes", "", "also remove the volumes (there are none yet)"}}},
+          run_down};
+}
+
+}  // namespace mesh::cli

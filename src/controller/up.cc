@@ -1,0 +1,178 @@
+#include "controller/up.h"
+
+#include <poll.h>
+
+#include <csignal>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "controller/controller.h"
+#include "controller/recorded.h"
+#include "os/files.h"
+
+namespace mesh::controller {
+
+namespace {
+
+constexpr os::Milliseconds kTick{200};
+constexpr std::size_t kMostLog = 64U << 20U;
+
+/// Takes up what another process pushed.
+Status follow(inventory::State& state, Supervisor& supervisor, const Say& say) {
+  MESH_TRY(const auto latest, state.inventory.latest());
+  if (!latest || latest->number == supervisor.number()) {
+    return {};
+  }
+  MESH_TRY(const auto recorded, recorded_mesh(state.inventory));
+  if (recorded) {
+    say(fmt::format("taking up push {}", recorded->push.number));
+    return supervisor.apply(recorded->mesh, recorded->push.number);
+  }
+  return {};
+}
+
+Status push_now(inventory::State& state, const Location& location, const model::Reading& reading,
+                const UpOptions& options, Edges edges, os::Interrupt& interrupt, const Say& say) {
+  OperatorSteps steps(interrupt, options.push_timeout, say);
+  PushOptions push_options;
+  push_options.verb = "up";
+  push_options.yes = options.yes;
+  push_options.by = operator_name();
+  MESH_TRY(const auto report, push(state, location, reading, push_options, edges, steps));
+  say(fmt::format("push {} is in force: {} machines can hear a declaration, {} modules can hear "
+                  "what they consume",
+                  report.number, report.machines, report.modules));
+  for (const auto& note : report.notes) {
+    say("note: " + note);
+  }
+  return {};
+}
+
+/// The last lines of what the detached process said: its error is among them.
+std::string last_words(const std::string& log) {
+  const auto text = os::read_file(log, kMostLog);
+  if (!text) {
+    return {};
+  }
+  static constexpr std::size_t kMost = 2000;
+  return text->substr(text->size() > kMost ? text->size() - kMost : 0);
+}
+
+std::string not_running(const RunState& state) {
+  std::string out;
+  for (const auto& one : state.components) {
+    if (one.state != "running" && one.state != "stopped") {
+      out += fmt::format("\n  {}.{}.{}: {} {}", one.node, one.module, one.component, one.state,
+                         one.because);
+    }
+  }
+  return out;
+}
+
+bool is_up(const RunState& state, std::int64_t number) {
+  return state.number >= std::max<std::int64_t>(number, 1) && not_running(state).empty();
+}
+
+}  // namespace
+
+Status run_up(inventory::State& state, const Location& location, const model::Reading& reading,
+              const UpOptions& options, Edges edges, os::Interrupt& interrupt,
+              const OnUnitLine& on_line, const Say& say) {
+  MESH_TRY(const auto controller,
+           Controller::start(state, location, *reading.mesh, edges, say));
+  MESH_CHECK(push_now(state, location, reading, options, edges, interrupt, say));
+  MESH_TRY(const auto supervisor, Supervisor::start(state, location, edges, on_line, say));
+  bool all_up = false;
+  while (!interrupt.requested()) {
+    if (const auto followed = follow(state, *supervisor, say); !followed) {
+      say(followed.error().message);
+    }
+    controller->tick();
+    supervisor->tick();
+    if (!all_up && supervisor->as_declared()) {
+      all_up = true;
+      say("all is as declared; Ctrl-C ends it");
+    }
+    supervisor->wait(interrupt.descriptor(), kTick);
+  }
+  say("ending the modules");
+  MESH_CHECK(supervisor->stop());
+  say("ending the bus");
+  return controller->stop();
+}
+
+Result<RunState> up_detached(const inventory::StatePaths& paths,
+                             const std::optional<DetachedUp>& start, std::int64_t number,
+                             os::Milliseconds timeout, const os::Interrupt& interrupt) {
+  std::optional<os::Process> process;
+  if (start) {
+    MESH_CHECK(os::write_file_atomic(start->log, "", os::kPrivateFile));
+    os::Fd log(::open(start->log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    os::SpawnOptions options;
+    options.argv = start->argv;
+    options.out = os::Output::to_fd(log.get());
+    options.err = os::Output::to_fd(log.get());
+    options.new_session = true;
+    MESH_TRY(process, os::Process::spawn(options));
+  }
+  const os::Deadline deadline(timeout);
+  std::string missing = "\n  nothing runs yet";
+  while (!interrupt.requested()) {
+    MESH_TRY(const auto now, read_run_state(paths));
+    if (now && is_up(*now, number)) {
+      if (process) {
+        process->detach();
+      }
+      return *now;
+    }
+    if (now) {
+      missing = not_running(*now);
+    }
+    const auto ended = process ? process->poll() : std::nullopt;
+    if (ended || (!process && !now)) {
+      return fail(Code::Unavailable,
+                  fmt::format("mesh up ended{}{}", ended ? " with " + ended->text() : "",
+                              start ? ":\n" + last_words(start->log) : ""));
+    }
+    if (deadline.passed()) {
+      if (process) {
+        process->detach();
+      }
+      return fail(Code::Timeout,
+                  fmt::format("not everything is as declared after {} s:{}",
+                              timeout.count() / 1000, missing),
+                  "it stays up: see `mesh status`; `mesh down` ends it");
+    }
+    pollfd wait{interrupt.descriptor(), POLLIN, 0};
+    (void)::poll(&wait, 1, static_cast<int>(kTick.count()) / 4);
+  }
+  return fail(Code::Interrupted, "interrupted; what was started is ended");
+}
+
+Result<bool> down(const inventory::StatePaths& paths, os::Milliseconds timeout) {
+  MESH_TRY(const auto controller, running_controller(paths));
+  if (!controller) {
+    return false;
+  }
+  auto handle = os::ProcessHandle::open(controller->mark);
+  if (!handle) {
+    return false;  // it ended in this moment
+  }
+  if (const auto asked = handle->signal(SIGTERM);
+      !asked && asked.error().code != Code::NotFound) {
+    return std::unexpected(asked.error());
+  }
+  if (const auto gone = handle->wait_gone(timeout); !gone) {
+    return fail(Code::Timeout,
+                fmt::format("process {} has not ended after {} s", controller->mark.pid,
+                            timeout.count() / 1000),
+                "nats-server 2.15 takes about 11 ms for each consumer to stop; --timeout waits "
+                "longer");
+  }
+  return true;
+}
+
+}  // namespace mesh::controller

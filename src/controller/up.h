@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "controller/push.h"
+#include "controller/run_state.h"
+#include "controller/supervisor.h"
+#include "controller/workspace.h"
+#include "os/interrupt.h"
+
+/// `mesh up` and `mesh down`.
+namespace mesh::controller {
+
+struct UpOptions {
+  bool yes = false;                    // as of a push
+  os::Milliseconds push_timeout{0};
+};
+
+/// The whole mesh on this machine: the controller, a push, and every `run` component, until
+/// `interrupt`; a push by another process is taken up within a second. Everything is ended in order
+/// on the way out. Errors: those of Controller::start and push; Conflict (it is up already).
+[[nodiscard]] Status run_up(inventory::State& state, const Location& location,
+                            const model::Reading& reading, const UpOptions& options, Edges edges,
+                            os::Interrupt& interrupt, const OnUnitLine& on_line, const Say& say);
+
+/// `mesh up` as a process of its own, away from the terminal.
+struct DetachedUp {
+  std::vector<std::string> argv;  // of the `mesh up` in the foreground
+  std::string log;                // what it says
+};
+
+/// Starts it and returns when all that the latest push declares runs. One that is up already is left
+/// and waited for, until push `number` is what it runs. Errors: those of the process, with its own
+/// words; Timeout, naming what does not run, and then it stays up.
+[[nodiscard]] Result<RunState> up_detached(const inventory::StatePaths& paths,
+                                           const std::optional<DetachedUp>& start,
+                                           std::int64_t number, os::Milliseconds timeout,
+                                           const os::Interrupt& interrupt);
+
+/// Ends the `mesh up` or `mesh controller` of this state and waits for its end; false where none
+/// runs. Errors: Timeout, PermissionDenied.
+[[nodiscard]] Result<bool> down(const inventory::StatePaths& paths, os::Milliseconds timeout);
+
+}  // namespace mesh::controller
