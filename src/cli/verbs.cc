@@ -9,6 +9,8 @@ std::vector<Verb> all_verbs() {
       check_verb(),
       plan_verb(),
       push_verb(),
+      up_verb(),
+      down_verb(),
       controller_verb(),
       status_verb(),
       call_verb(),

@@ -34,6 +34,8 @@ Verb secret_verb();
 Verb plan_verb();
 Verb push_verb();
 Verb controller_verb();
+Verb up_verb();
+Verb down_verb();
 Verb call_verb();
 Verb tap_verb();
 Verb status_verb();

@@ -1,5 +1,6 @@
 #include "controller/up.h"
 
+#include <fcntl.h>
 #include <poll.h>
 
 #include <csignal>
@@ -42,7 +43,8 @@ Status push_now(inventory::State& state, const Location& location, const model::
   push_options.yes = options.yes;
   push_options.by = operator_name();
   MESH_TRY(const auto report, push(state, location, reading, push_options, edges, steps));
-  say(fmt::format("push {} is in force: {} machines can hear a declaration, {} modules can hear "
+  say(
+      fmt::format("push {} is in force: {} machines can hear a declaration, {} modules can hear "
                   "what they consume",
                   report.number, report.machines, report.modules));
   for (const auto& note : report.notes) {
@@ -81,8 +83,7 @@ bool is_up(const RunState& state, std::int64_t number) {
 Status run_up(inventory::State& state, const Location& location, const model::Reading& reading,
               const UpOptions& options, Edges edges, os::Interrupt& interrupt,
               const OnUnitLine& on_line, const Say& say) {
-  MESH_TRY(const auto controller,
-           Controller::start(state, location, *reading.mesh, edges, say));
+  MESH_TRY(const auto controller, Controller::start(state, location, *reading.mesh, edges, say));
   MESH_CHECK(push_now(state, location, reading, options, edges, interrupt, say));
   MESH_TRY(const auto supervisor, Supervisor::start(state, location, edges, on_line, say));
   bool all_up = false;
@@ -142,8 +143,8 @@ Result<RunState> up_detached(const inventory::StatePaths& paths,
         process->detach();
       }
       return fail(Code::Timeout,
-                  fmt::format("not everything is as declared after {} s:{}",
-                              timeout.count() / 1000, missing),
+                  fmt::format("not everything is as declared after {} s:{}", timeout.count() / 1000,
+                              missing),
                   "it stays up: see `mesh status`; `mesh down` ends it");
     }
     pollfd wait{interrupt.descriptor(), POLLIN, 0};
@@ -161,8 +162,7 @@ Result<bool> down(const inventory::StatePaths& paths, os::Milliseconds timeout) 
   if (!handle) {
     return false;  // it ended in this moment
   }
-  if (const auto asked = handle->signal(SIGTERM);
-      !asked && asked.error().code != Code::NotFound) {
+  if (const auto asked = handle->signal(SIGTERM); !asked && asked.error().code != Code::NotFound) {
     return std::unexpected(asked.error());
   }
   if (const auto gone = handle->wait_gone(timeout); !gone) {

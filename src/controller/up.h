@@ -15,7 +15,7 @@
 namespace mesh::controller {
 
 struct UpOptions {
-  bool yes = false;                    // as of a push
+  bool yes = false;  // as of a push
   os::Milliseconds push_timeout{0};
 };
 
@@ -32,9 +32,9 @@ struct DetachedUp {
   std::string log;                // what it says
 };
 
-/// Starts it and returns when all that the latest push declares runs. One that is up already is left
-/// and waited for, until push `number` is what it runs. Errors: those of the process, with its own
-/// words; Timeout, naming what does not run, and then it stays up.
+/// Starts it and returns when all that the latest push declares runs. One that is up already is
+/// left and waited for, until push `number` is what it runs. Errors: those of the process, with its
+/// own words; Timeout, naming what does not run, and then it stays up.
 [[nodiscard]] Result<RunState> up_detached(const inventory::StatePaths& paths,
                                            const std::optional<DetachedUp>& start,
                                            std::int64_t number, os::Milliseconds timeout,
