@@ -110,6 +110,7 @@ Result<RunState> up_detached(const inventory::StatePaths& paths,
                              os::Milliseconds timeout, const os::Interrupt& interrupt) {
   std::optional<os::Process> process;
   if (start) {
+    MESH_CHECK(os::make_private_dir(paths.run()));
     MESH_CHECK(os::write_file_atomic(start->log, "", os::kPrivateFile));
     os::Fd log(::open(start->log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     os::SpawnOptions options;
