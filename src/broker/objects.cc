@@ -149,8 +149,8 @@ class Streams {
     return out;
   }
 
-  /// A source of its own for each event, so that a change of the list leaves the others' positions
-  /// alone (a source's identity is its transforms).
+  /// One source for all events: the server takes its place up again, after a restart, from any
+  /// message of it that is still in the queue (docs/decisions/0005).
   [[nodiscard]] static json fed(const model::Seat& seat) {
     std::set<std::pair<std::string, std::string>> pairs;
     for (const auto& [verb, events] : seat.from) {
@@ -158,12 +158,13 @@ class Streams {
         pairs.emplace(model::event_subject(event.value), model::accept_subject(seat.name, verb));
       }
     }
-    json sources = json::array();
+    json transforms = json::array();
     for (const auto& [event, work] : pairs) {
-      sources.push_back(
-          {{"name", model::kEvents}, {"subject_transforms", {{{"src", event}, {"dest", work}}}}});
+      transforms.push_back({{"src", event}, {"dest", work}});
     }
-    return sources;
+    return transforms.empty() ? json::array()
+                              : json::array({{{"name", model::kEvents},
+                                              {"subject_transforms", std::move(transforms)}}});
   }
 
   const model::Mesh& mesh_;

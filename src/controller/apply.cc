@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "bus/jetstream.h"
+#include "controller/sources.h"
 #include "plan/config_diff.h"
 
 namespace mesh::controller {
@@ -136,14 +137,27 @@ std::vector<const Operation*> pick(std::span<const plan::Change> changes,
   return pick(changes, which, [&](const auto& one) { return one.request == request; });
 }
 
+/// The streams among them that source another.
+std::vector<std::string> fed(std::span<const Operation* const> operations) {
+  std::vector<std::string> out;
+  for (const auto* operation : operations) {
+    if (operation->config.contains("sources")) {
+      out.push_back(operation->stream);
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Status raise(bus::Connection& mesh, std::span<const plan::Change> changes, Steps& steps,
              std::uint64_t& writes) {
   using plan::Change;
   Applier applier(mesh, steps, writes);
-  MESH_CHECK(applier.streams(
-      pick(changes, &Change::operations, [](const auto& one) { return one.consumer.empty(); })));
+  const auto streams =
+      pick(changes, &Change::operations, [](const auto& one) { return one.consumer.empty(); });
+  MESH_CHECK(applier.streams(streams));
+  MESH_CHECK(wait_for_sources(mesh, fed(streams), steps));
   for (const auto* operation : pick(changes, &Change::operations, Request::DeleteConsumer)) {
     MESH_CHECK(applier.remove(*operation));
   }
