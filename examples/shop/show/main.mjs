@@ -48,6 +48,7 @@ function freePort() {
 /** Starts the mesh and waits until its three modules are at work. */
 async function bringUp(mesh, ledger) {
   title("mesh up: three modules on two machines, and their bus");
+  await mesh.run(["init"]); // its recovery key is of no use to a mesh that ends in a minute
   const log = [];
   const up = mesh.start(["up"], (text) => {
     log.push(text);
@@ -170,11 +171,15 @@ function proveWithoutEffect({ attempts, orders, passed }) {
 
 /** Nothing waits, nothing is half done; and a second push finds nothing to change. */
 async function proveQuiet(mesh) {
-  const open = async () => (await mesh.ask("status")).consumers
-    .filter((consumer) => consumer.waiting || consumer.unacknowledged).map((consumer) => consumer.name);
-  await until(10, "the consumers to be done", async () => (await open()).length === 0).catch(() => {});
-  const left = await open();
-  prove(left.length === 0, "no event and no work is left undone", left);
+  const names = ["EVENTS.two_audit", "EVENTS.two_shop", "SEAT_TELEGRAM_SENDER.SEAT_TELEGRAM_SENDER_worker"];
+  const left = async () => {
+    const { consumers } = await mesh.ask("status");
+    const done = (name) => consumers.some((one) => one.name === name && one.waiting === 0 && one.unacknowledged === 0);
+    return names.filter((name) => !done(name));
+  };
+  await until(10, "the consumers to be done", async () => (await left()).length === 0).catch(() => {});
+  const open = await left();
+  prove(open.length === 0, "no event and no work is left undone", open);
   const again = await mesh.ask("push");
   prove(again.writes === 0 && again.reloaded === false, "a second push changes nothing on the bus",
     [`writes: ${again.writes}`, `reloaded: ${again.reloaded}`]);

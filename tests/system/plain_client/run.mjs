@@ -97,9 +97,11 @@ async function main(folder) {
   const log = [];
   await mesh.run(["init"]);
   mesh.start(["controller"], (text) => log.push(text));
-  await until(30, "a push", async () => (await mesh.run(["push"])).code === 0).catch((error) => {
+  await until(30, "the bus", () => log.some((text) => text.includes("runs"))).catch((error) => {
     throw new Error(`${error.message}; the controller said:\n${log.join("\n")}`);
   });
+  const pushed = await mesh.run(["push"]);
+  if (pushed.code !== 0) throw new Error(`mesh push ended with ${pushed.code}: ${pushed.errors}`);
 
   const problems = [];
   const expect = (holds, text) => holds || problems.push(text);
