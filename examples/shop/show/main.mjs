@@ -223,20 +223,23 @@ function summary() {
   shown = findings.length;
 }
 
-/** What Ctrl-C does: the end of the wait with --stay, of the demo before that. */
+/** What Ctrl-C does: it ends the wait of --stay, and the demo itself before that. */
 let interrupted = async () => {
+  cut = true;
   await endAll();
   process.exit(130);
 };
+let cut = false;
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => interrupted());
 
-main()
-  .catch((error) => prove(false, error.message))
-  .then(endAll)
-  .then(() => {
-    summary();
-    const failed = findings.filter(({ holds }) => !holds).length;
-    const seconds = ((Date.now() - began) / 1000).toFixed(1);
-    line(failed ? red(`\n${failed} of ${findings.length} did not hold (${seconds} s)`) : `\nall of it, in ${seconds} s`);
-    process.exit(failed ? 1 : 0);
-  });
+async function finish() {
+  await endAll();
+  if (cut) return;
+  summary();
+  const failed = findings.filter(({ holds }) => !holds).length;
+  const seconds = ((Date.now() - began) / 1000).toFixed(1);
+  line(failed ? red(`\n${failed} of ${findings.length} did not hold (${seconds} s)`) : `\nall of it, in ${seconds} s`);
+  process.exit(failed ? 1 : 0);
+}
+
+main().catch((error) => prove(false, error.message)).then(finish);

@@ -48,11 +48,17 @@ export class Mesh {
   }
 }
 
-/** Ends a process in order, and by force when that takes too long. Its exit code. */
-export async function end(child, seconds = 15) {
+/**
+ * Ends a process in order, and by force when that takes too long. Its exit code. Asked once however
+ * often it is called: a second Ctrl-C would cut the orderly end short.
+ */
+export function end(child, seconds = 15) {
   if (!running.has(child)) return child.done;
-  child.kill("SIGINT");
-  return within(seconds, "its end", child.done).catch(() => (child.kill("SIGKILL"), child.done));
+  if (!child.ending) {
+    child.kill("SIGINT");
+    child.ending = within(seconds, "its end", child.done).catch(() => (child.kill("SIGKILL"), child.done));
+  }
+  return child.ending;
 }
 
 /** Ends whatever still runs. */
