@@ -64,7 +64,8 @@ TEST(ComposeTest, WhatIsReadBackIsWhatWasMeant) {
 /// Nothing that stands in quotes can say anything but itself.
 TEST(ComposeTest, AnyBytesSurvive) {
   std::mt19937 random(7);  // NOLINT: the same draws each time
-  const std::string alphabet("\"'\\\n\r\t \0$#{}[](),;:=/x4aé\x7f\xff", 30);
+  static constexpr char kBytes[] = "\"'\\\n\r\t \0$#{}[](),;:=/x4aé\x7f\xff";
+  const std::string alphabet(kBytes, sizeof kBytes - 1);
   const auto draw = [&] {
     std::string out = "u";
     for (auto length = random() % 20; length > 0; --length) {

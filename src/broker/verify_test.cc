@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <regex>
 #include <string>
 #include <vector>
@@ -186,8 +187,8 @@ TEST_F(VerifyTest, Accounts) {
   for (const std::string setting :
        {"mappings: { a: b }", "default_permissions: { publish: x }", "trace_dest: a", "nkey: A1",
         "jetstream: { max_mem: 1 }", "jetstream: enabled", "limits: { max_leafnodes: 1 }"}) {
-    EXPECT_NE(shown(verified(replaced(text(), audit, audit, audit + "\n" + setting))), "")
-        << setting;
+    const std::string with_setting = fmt::format("{}\n{}", audit, setting);
+    EXPECT_NE(shown(verified(replaced(text(), audit, audit, with_setting))), "") << setting;
   }
   expect(replaced(text(), "", audit, "evil: {}\n" + audit), "unknown-account");
   expect(replaced(text(), "", audit, "audit: {}\n" + audit), "unknown-setting");
@@ -240,7 +241,7 @@ TEST_F(MutationTest, EveryLineCounts) {
       continue;
     }
     const std::string line = lines[i];
-    lines[i] = line + "\n" + line;
+    lines[i] = fmt::format("{}\n{}", line, line);
     expect_seen(join(lines, "\n"), fmt::format("line {} twice: {}", i + 1, line));
     lines[i].clear();
     if (i > 20 || !limit) {  // the first limits are the server's own

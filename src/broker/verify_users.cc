@@ -39,7 +39,8 @@ class UserCheck {
     const Principal* principal = found->second;
     seen_.insert(user.name);
     missing_.erase(found);
-    const std::string& home = principal != nullptr ? principal->account : kSystem;
+    const std::string_view home =
+        principal != nullptr ? std::string_view(principal->account) : model::kSystemAccount;
     if (account.name != home) {
       add(user.line, "wrong-account",
           fmt::format("{} is in account {}, not in {}", user.name, account.name, home));
@@ -123,7 +124,6 @@ class UserCheck {
     findings_.add(line, std::move(code), std::move(message));
   }
 
-  const std::string kSystem = model::kSystemAccount;
   Findings& findings_;
   std::map<std::string, const Principal*, std::less<>> missing_;
   std::set<std::string, std::less<>> seen_;

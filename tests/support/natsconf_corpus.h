@@ -8,7 +8,7 @@
 
 namespace mesh::test {
 
-/// A text of tests/fuzz/corpus/natsconf, and what nats-server 2.10.27 and 2.15.1 said to it.
+/// A text of tests/fuzz/seeds/natsconf, and what nats-server 2.10.27 and 2.15.1 said to it.
 struct CorpusText {
   std::string name;
   std::string bytes;
@@ -26,7 +26,7 @@ inline std::string file_bytes(const std::filesystem::path& path) {
 
 inline std::vector<CorpusText> natsconf_corpus() {
   const std::filesystem::path directory =
-      std::filesystem::path(MESH_SOURCE_DIR) / "tests/fuzz/corpus/natsconf";
+      std::filesystem::path(MESH_SOURCE_DIR) / "tests/fuzz/seeds/natsconf";
   std::vector<CorpusText> out;
   std::istringstream verdicts(file_bytes(directory / "VERDICTS"));
   for (std::string line; std::getline(verdicts, line);) {
