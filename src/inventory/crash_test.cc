@@ -177,5 +177,28 @@ TEST_F(Crash, AVerbWaitsForTheControllerAndTheControllerForNobody) {
   controller.join();
 }
 
+// Several verbs find no state at once: one makes it, the others are told that it is there.
+TEST_F(Crash, OneOfManyMakesTheState) {
+  const std::string root = dir_ + "/.mesh";
+  std::vector<pid_t> children;
+  for (int i = 0; i < 6; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      os::SystemRandom random;
+      const auto made = create_state(root, "home", clock_, random);
+      const bool late = !made && made.error().code == Code::Conflict && state_exists(root);
+      ::_exit(made ? 0 : late ? 10 : 1);
+    }
+    children.push_back(child);
+  }
+  std::map<int, int> codes;
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ++codes[WEXITSTATUS(status)];
+  }
+  EXPECT_EQ(codes, (std::map<int, int>{{0, 1}, {10, 5}}));
+}
+
 }  // namespace
 }  // namespace mesh::inventory

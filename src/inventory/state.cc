@@ -13,6 +13,7 @@ using secrets::SigningKey;
 constexpr std::size_t kMostKey = 4096;
 
 constexpr const char* kController = "controller";
+constexpr const char* kInit = "init";
 constexpr os::Milliseconds kPatience{15000};
 constexpr os::Milliseconds kRetry{20};
 
@@ -66,11 +67,12 @@ Result<SigningKey> make_recovery_key(os::Random& random) {
   return key;
 }
 
-// The controller looks after the bus under the lock, for moments and by itself: an operator's verb
-// waits for it, and it waits for nobody. (A lock that is free by now counts too.)
+// The controller looks after the bus under the lock, for moments and by itself, and a state is made
+// in a moment: an operator's verb waits for either, the controller for nobody. (A lock that is free
+// by now counts too.)
 bool held_in_passing(const std::string& path, const std::string& verb) {
   const auto holder = os::Lock::holder(path);
-  return verb != kController && (!holder || holder->verb == kController);
+  return verb != kController && (!holder || holder->verb == kController || holder->verb == kInit);
 }
 
 std::unexpected<Error> no_state(const std::string& root) {
@@ -98,7 +100,7 @@ Result<NewState> create_state(const std::string& root, const std::string& mesh_n
                               const os::Clock& clock, os::Random& random) {
   StatePaths paths(root);
   MESH_CHECK(os::make_private_dir(root));
-  MESH_TRY(const os::Lock lock, lock_state(root, "init", clock));
+  MESH_TRY(const os::Lock lock, lock_state(root, kInit, clock));
   if (state_exists(root)) {
     return fail(Code::Conflict, root + " holds a mesh's state already");
   }

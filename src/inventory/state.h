@@ -66,8 +66,8 @@ struct NewState {
                                        os::Random& random);
 
 /// The lock that pushes exclude each other by. The controller takes it for moments (`verb` is
-/// `controller`): any other verb waits for that up to 15 s, and for no other verb at all. Errors:
-/// as `os::Lock::take`.
+/// `controller`), and so does who makes the state: any other verb waits for these up to 15 s, and
+/// for no other verb at all. Errors: as `os::Lock::take`.
 [[nodiscard]] Result<os::Lock> lock_state(const std::string& root, const std::string& verb,
                                           const os::Clock& clock);
 

@@ -104,7 +104,7 @@ struct RunOptions {
   std::string input;                    // given to its stdin
   std::size_t most_output = 1U << 20U;  // bytes kept of each stream; the rest is read and dropped
   Milliseconds timeout{30000};
-  int stop_fd = -1;  // readable: stop early (see signals.h)
+  int stop_fd = -1;  // readable: stop early (see interrupt.h)
 };
 
 struct RunResult {

@@ -1,17 +1,18 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <future>
+#include <thread>
 
 #include "os/clock.h"
 #include "os/files.h"
+#include "os/interrupt.h"
 #include "os/line_pump.h"
 #include "os/log_file.h"
+#include "os/poll.h"
 #include "os/random.h"
-#include "os/signals.h"
 
 namespace mesh::os {
 namespace {
@@ -112,22 +113,16 @@ TEST(LinePumpTest, ReadsWhatIsThereBeforeItEnds) {
   EXPECT_EQ(lines, (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(StopSignalTest, StaysReadableAndCounts) {
-  sigset_t before;
-  ::pthread_sigmask(SIG_BLOCK, nullptr, &before);
-  {
-    StopSignal stop = StopSignal::install().value();
-    EXPECT_EQ(stop.arrived(), 0);
-    EXPECT_FALSE(stop.wait(Milliseconds(1)));
-    ::kill(::getpid(), SIGTERM);
-    EXPECT_TRUE(stop.wait(std::chrono::seconds(10)));
-    EXPECT_EQ(stop.arrived(), SIGTERM);
-    EXPECT_TRUE(stop.wait(Milliseconds(0)));
-    ::kill(::getpid(), SIGINT);
-    EXPECT_EQ(stop.count(), 2);
-    EXPECT_EQ(stop.arrived(), SIGTERM);
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+TEST(InterruptTest, StaysReadableOnceRequested) {
+  Interrupt interrupt;
+  EXPECT_FALSE(interrupt.requested());
+  EXPECT_FALSE(wait_readable(interrupt.descriptor(), Milliseconds(0)));
+  std::thread other([&] { interrupt.request(); });
+  EXPECT_TRUE(wait_readable(interrupt.descriptor(), std::chrono::seconds(10)));
+  other.join();
+  EXPECT_TRUE(interrupt.requested());
+  interrupt.request();
+  EXPECT_TRUE(wait_readable(interrupt.descriptor(), Milliseconds(0)));
 }
 
 }  // namespace
