@@ -1,5 +1,6 @@
 #include "cli/frame.h"
 
+#include <exception>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -74,13 +75,20 @@ std::vector<VerbSpec> specs(std::span<const Verb> verbs) {
   return out;
 }
 
-/// The word that would be the verb, for verbs of a later version, whose options nobody knows.
+bool takes_value(const std::string& word) {
+  const auto& options = global_options();
+  const auto found = std::ranges::find(options, word, &OptionSpec::name);
+  return found != options.end() && !found->value.empty();
+}
+
+/// Looks at the word that would be the verb: those of a later version have options that nobody
+/// knows yet, so that they cannot be parsed.
 std::optional<Error> asks_for_later(std::span<const std::string> words) {
-  for (const auto& word : words) {
-    if (word.starts_with("-")) {
-      continue;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    if (!words[at].starts_with("-")) {
+      return later_verb(words[at]);
     }
-    return later_verb(word);
+    at += takes_value(words[at]) ? 1U : 0U;
   }
   return std::nullopt;
 }
@@ -98,9 +106,18 @@ Result<std::string> start_directory(const Globals& globals, const std::string& w
   return path.string();
 }
 
+/// The one place where what other libraries throw (no memory, a path that is no text) is caught.
+Result<Outcome> run_caught(const Verb& verb, Context& context, const Arguments& arguments) {
+  try {
+    return verb.run(context, arguments);
+  } catch (const std::exception& thrown) {
+    return fail(Code::Internal, fmt::format("`mesh {}` failed: {}", verb.spec.name, thrown.what()));
+  }
+}
+
 int run_verb(const Verb& verb, const CommandLine& line, Context& context, const Process& process) {
   process.watch_signals(verb.spec.ends_itself);
-  auto outcome = verb.run(context, line.arguments);
+  auto outcome = run_caught(verb, context, line.arguments);
   if (!outcome && context.invalid) {
     return print(context.console, *context.invalid, context.json);
   }

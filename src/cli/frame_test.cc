@@ -129,6 +129,21 @@ TEST(Frame, LaterVerbsSayThatTheyAreNotHere) {
   }
 }
 
+TEST(Frame, AnOptionsValueIsNoVerb) {
+  Shell shell("/", {answers({})});
+  EXPECT_EQ(shell.run({"--state", "build", "fake"}).exit, 0);
+  EXPECT_EQ(shell.run({"--timeout", "5s", "build"}).exit, 1);
+}
+
+TEST(Frame, WhatIsThrownIsAnError) {
+  Shell shell("/", {fake("fake", [](Context&, const Arguments&) -> Result<Outcome> {
+                throw std::bad_alloc();
+              })});
+  const auto ran = shell.run({"fake", "--json"});
+  EXPECT_EQ(ran.exit, 1);
+  EXPECT_EQ(ran.json()["error"]["code"], "internal");
+}
+
 TEST(Frame, StdoutThatCannotBeWrittenIsAFailure) {
   Outcome outcome;
   outcome.text = "x";

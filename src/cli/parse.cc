@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "cli/arguments.h"
-#include "cli/duration.h"
+#include "model/units.h"
 
 namespace mesh::cli {
 
@@ -164,7 +164,11 @@ Result<Globals> globals(Found& found) {
   out.directory = last("-C");
   out.state = last("--state");
   if (const auto text = last("--timeout")) {
-    MESH_TRY(out.timeout, parse_timeout(*text));
+    auto timeout = model::parse_time(*text);
+    if (!timeout) {
+      return usage("--timeout: " + timeout.error().message, timeout.error().hint);
+    }
+    out.timeout = *timeout;
   }
   return out;
 }
@@ -209,6 +213,9 @@ Status run_library(CLI::App& app, std::vector<std::string> words) {
   std::ranges::reverse(words);  // the library takes its words from the back
   try {
     app.parse(std::move(words));
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string message = error.what();
+    return usage(message.substr(0, message.find(':')) + " needs a value", see_help(""));
   } catch (const CLI::ParseError& error) {
     auto message = std::string(error.what());
     return usage(message.substr(0, message.find('\n')), see_help(""));

@@ -142,14 +142,16 @@ TEST(Parse, MissingAndSurplusWords) {
   expect_usage({"who", "hear"}, "SUBJECT is missing", "mesh who --help");
   expect_usage({"who", "hear", "a", "b"}, "unexpected argument 'b'", "mesh who --help");
   expect_usage({"env", "two.shop", "ls"}, "unexpected argument 'ls'", "after --");
-  expect_usage({"push", "--plan"}, "--plan", "--help");
+  expect_usage({"push", "--plan"}, "--plan needs a value", "--help");
+  expect_usage({"--timeout"}, "--timeout needs a value", "--help");
+  expect_usage({"push", "--yes=maybe"}, "--yes", "--help");
   expect_usage({"push", "--plan", "a", "--plan", "b"}, "--plan is given twice", "mesh push --help");
 }
 
 TEST(Parse, Timeouts) {
   EXPECT_EQ(parsed({"push", "--timeout", "1h30m"})->globals.timeout, std::chrono::minutes(90));
-  for (const auto* bad : {"5", "", "s", "-5s", "5x", "0s", "99999999999999999999s", "1e3s", "400d",
-                          "5 s", "9223372036854775807ms"}) {
+  for (const auto* bad : {"5", "", "s", "-5s", "5x", "0s", "99999999999999999999s", "1e3s",
+                          "40000d", "5 s", "9223372036854775807ms"}) {
     expect_usage({"push", std::string("--timeout=") + bad}, "", "");
   }
 }
