@@ -153,8 +153,9 @@ def bench_compose(folder, quick):
         rows.append({"what": f"check, grants and composition of {modules} modules", "unit": "s",
                      "mesh": mesh, "against": "parsing the same TOML, writing and hashing the same bytes",
                      "other": floor, "ratio": mesh / floor, "limit": 3.0})
-        rows.append({"what": f"memory for {modules} modules", "unit": "B", "mesh": memory,
-                     "against": "the output's size", "other": size, "ratio": memory / size, "limit": 10.0})
+    # The process alone takes some 16 MB: only the large mesh tells what a module costs.
+    rows.append({"what": f"memory for {modules} modules", "unit": "B", "mesh": memory,
+                 "against": "the output's size", "other": size, "ratio": memory / size, "limit": 10.0})
     small, large = sizes
     rows.append({"what": f"{large} modules", "unit": "s", "mesh": seconds[large],
                  "against": f"{small} modules", "other": seconds[small],
@@ -174,12 +175,16 @@ def bench_raise(folder, quick):
         with open(directory / "mesh.toml", "a") as declared:
             declared.write(f'\n[bus]\nlisten = "127.0.0.1:{port}"\nprogram = "{program}"\n')
         with controller(directory):
-            first = json.loads(run(BIN / "mesh", "push", "--json", "--timeout", "10m", cwd=directory))
+            run(BIN / "mesh", "push", "--timeout", "10m", cwd=directory)
+            # What the question itself asks is taken off: two questions, then two with a push between.
+            counts = [bus_status(directory)["api_requests"] for _ in range(2)]
             start = time.monotonic()
-            requests = api_requests(directory)
             again = json.loads(run(BIN / "mesh", "push", "--json", "--timeout", "10m", cwd=directory))
             seconds = time.monotonic() - start
-            requests = api_requests(directory) - requests - 1
+            status = bus_status(directory)
+            counts.append(status["api_requests"])
+            streams = status["streams"]
+            requests = (counts[2] - counts[1]) - (counts[1] - counts[0])
             user, password = controller_login(directory)
             measured = json.loads(run(BIN / "bench_raise", f"nats://127.0.0.1:{port}", user, password,
                                       1 if quick else 3))
@@ -189,11 +194,10 @@ def bench_raise(folder, quick):
         rows.append({"what": f"raising {consumers} absent consumers ({version})", "unit": "1/s", "mesh": ours,
                      "against": "a bare pipelined request loop", "other": bare, "ratio": ours / bare,
                      "limit": -0.8})
-        streams = first["writes"] - consumers
-        rows.append({"what": f"raising again ({version}): requests", "unit": "1", "mesh": requests,
-                     "against": "one for each 256 consumers, five for each stream",
-                     "other": consumers / 256 + 5 * 8, "ratio": requests / (consumers / 256 + 5 * 8),
-                     "limit": 1.0, "seconds": seconds, "streams": streams})
+        allowed = consumers / 256 + 3 * streams
+        rows.append({"what": f"raising again ({version}): requests, with {streams} streams", "unit": "1",
+                     "mesh": requests, "against": "one for each 256 consumers, three for each stream",
+                     "other": allowed, "ratio": requests / allowed, "limit": 1.0, "seconds": seconds})
         rows.append({"what": f"raising again ({version}): writes", "unit": "1", "mesh": again["writes"],
                      "against": "none", "other": 0, "ratio": again["writes"], "limit": 0.0})
     return rows
@@ -225,7 +229,7 @@ def controller_login(directory):
     replaced, so that no secret is taken out of the mesh's state."""
     config = directory / ".mesh/bus/nats.conf"
     text = config.read_text()
-    changed = re.sub(r'(user: "controller", password: )"[^"]*"', r'\1"bench-password"', text)
+    changed = re.sub(r'(user: "controller"\s+password: )"[^"]*"', r'\1"bench-password"', text)
     if changed == text:
         raise SystemExit("no user controller in the composed configuration")
     config.write_text(changed)
@@ -240,9 +244,8 @@ def controller_login(directory):
     raise SystemExit("the controller's user could not log in")
 
 
-def api_requests(directory):
-    """How many requests JetStream has answered in the account MESH, asked through `mesh status`."""
-    return json.loads(run(BIN / "mesh", "status", "--json", cwd=directory))["bus"]["api_requests"]
+def bus_status(directory):
+    return json.loads(run(BIN / "mesh", "status", "--json", cwd=directory))["bus"]
 
 
 def bench_reload(folder, quick):

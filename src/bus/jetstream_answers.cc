@@ -197,6 +197,7 @@ AccountInfo read_account_info(const json& info) {
   read.storage = count(info, "storage");
   read.memory = count(info, "memory");
   read.storage_limit = integer(field(info, "limits"), "max_storage", -1);
+  read.requests = count(field(info, "api"), "total");
   return read;
 }
 

@@ -52,6 +52,7 @@ struct AccountInfo {
   std::uint64_t storage = 0;  // bytes on disk
   std::uint64_t memory = 0;   // bytes
   std::int64_t storage_limit = -1;
+  std::uint64_t requests = 0;  // of the API, since the server started
 };
 
 /// A message kept in a stream.

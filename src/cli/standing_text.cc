@@ -72,6 +72,7 @@ Json bus_json(const StatusView& view) {
           {"streams", known ? Json(bus.streams) : Json(nullptr)},
           {"consumers", known ? Json(bus.consumers) : Json(nullptr)},
           {"storage", known ? Json(bus.storage) : Json(nullptr)},
+          {"api_requests", known ? Json(bus.requests) : Json(nullptr)},
           {"because", bus.failure ? Json(bus.failure->message) : Json(nullptr)}};
 }
 

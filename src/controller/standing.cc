@@ -123,6 +123,7 @@ Status ask(Standing& standing, inventory::State& state, const model::Mesh& mesh,
   standing.bus.streams = account.streams;
   standing.bus.consumers = account.consumers;
   standing.bus.storage = account.storage;
+  standing.bus.requests = account.requests;
   for (const auto& server : link.servers) {
     standing.bus.versions.push_back(server.version);
   }

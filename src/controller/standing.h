@@ -38,6 +38,7 @@ struct BusStanding {
   std::uint64_t streams = 0;
   std::uint64_t consumers = 0;
   std::uint64_t storage = 0;     // bytes
+  std::uint64_t requests = 0;    // to JetStream's API, since the server started
   std::optional<Error> failure;  // why it could not be asked
 };
 
