@@ -1,7 +1,9 @@
 #include "broker/subject_algebra.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <string_view>
@@ -21,7 +23,7 @@ Words extended(const Words& shorter, const Words& tokens) {
   Words out;
   for (const auto& head : shorter) {
     for (const auto& token : tokens) {
-      out.push_back(head.empty() ? token : head + "." + token);
+      out.push_back(head.empty() ? token : fmt::format("{}.{}", head, token));
     }
   }
   return out;

@@ -1,5 +1,6 @@
 #include "tests/support/generated_mesh.h"
 
+#include <algorithm>
 #include <array>
 #include <random>
 #include <set>
