@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -21,8 +22,9 @@ constexpr std::size_t kLongestHost = 253;
 
 std::optional<int> number(std::string_view text, int least, int most) {
   int value = 0;
-  const auto* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const auto* begin = std::to_address(text.begin());
+  const auto* end = std::to_address(text.end());
+  const auto [stop, error] = std::from_chars(begin, end, value);
   const bool whole = error == std::errc{} && stop == end && !text.empty() && text.front() != '-';
   return whole && value >= least && value <= most ? std::optional(value) : std::nullopt;
 }
@@ -96,7 +98,7 @@ Result<std::string> parse_listen(std::string_view text) {
 }
 
 Result<std::string> parse_bus_url(std::string_view text) {
-  constexpr std::string_view kHint = "write nats://HOST:PORT";
+  static constexpr std::string_view kHint = "write nats://HOST:PORT";
   const auto scheme_end = text.find("://");
   const auto scheme = scheme_end == std::string_view::npos ? "nats" : text.substr(0, scheme_end);
   const auto rest = scheme_end == std::string_view::npos ? text : text.substr(scheme_end + 3);

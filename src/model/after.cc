@@ -84,6 +84,7 @@ class Walk {
 
 std::vector<std::string> names_of(const std::vector<Component>& components) {
   std::vector<std::string> names;
+  names.reserve(components.size());
   for (const auto& component : components) {
     names.push_back(component.name.text());
   }

@@ -116,7 +116,7 @@ TEST(BadFiles, ManyProblemsAreCounted) {
 
 TEST(BadFiles, ALongChainOfComponentsIsFollowed) {
   std::string text;
-  constexpr int kMany = 20'000;
+  static constexpr int kMany = 20'000;
   for (int i = 0; i < kMany; ++i) {
     text += "[components.c" + std::to_string(i) + "]\nrun = [\"x\"]\nafter = [\"c" +
             std::to_string((i + 1) % kMany) + "\"]\n";

@@ -15,7 +15,7 @@ namespace mesh::test {
 inline MapFiles files_of(std::string_view bytes) {
   MapFiles files;
   for (const auto* name : {"mesh.toml", "a/module.toml", "a/in.json", "b/module.toml"}) {
-    constexpr std::string_view kPart = "%%\n";
+    static constexpr std::string_view kPart = "%%\n";
     const auto at = bytes.find(kPart);
     files.set(name, std::string(bytes.substr(0, at)));
     bytes = at == std::string_view::npos ? std::string_view() : bytes.substr(at + kPart.size());
