@@ -57,8 +57,9 @@ TEST(BadFiles, NotUtf8) {
 }
 
 TEST(BadFiles, TooLarge) {
-  EXPECT_EQ(problems_of(std::string(kLargestFile + 1, '#')),
-            "mesh.toml: error: the file has 4194305 bytes, at most 4194304 are read [too-large]\n");
+  EXPECT_EQ(
+      problems_of(std::string(kLargestFile + 1, '#')),
+      "mesh.toml:1:1: error: the file has 4194305 bytes, at most 4194304 are read [too-large]\n");
   EXPECT_EQ(problems_of("mesh = \"home\"\n#" + std::string(kLargestFile - 20, '#')), "");
 }
 
@@ -86,10 +87,11 @@ TEST(BadFiles, DotsInTextAreNotDepth) {
 }
 
 TEST(BadFiles, Unreadable) {
-  EXPECT_EQ(problems_of(Error{Code::NotFound, "mesh.toml does not exist", "", {}}),
-            "mesh.toml: error: mesh.toml does not exist (mesh init writes one) [missing-file]\n");
+  EXPECT_EQ(
+      problems_of(Error{Code::NotFound, "mesh.toml does not exist", "", {}}),
+      "mesh.toml:1:1: error: mesh.toml does not exist (mesh init writes one) [missing-file]\n");
   EXPECT_EQ(problems_of(Error{Code::PermissionDenied, "mesh.toml may not be read", "", {}}),
-            "mesh.toml: error: mesh.toml may not be read [unreadable]\n");
+            "mesh.toml:1:1: error: mesh.toml may not be read [unreadable]\n");
 }
 
 TEST(BadFiles, FolderInAFilesPlace) {
@@ -98,7 +100,7 @@ TEST(BadFiles, FolderInAFilesPlace) {
             "mesh = \"home\"\n[nodes.one]\n[modules.a]\npath = \"a\"\non = [\"one\"]\n");
   files.set("a/module.toml/x", "");
   EXPECT_EQ(problems_of(read_mesh(files, "../")),
-            "../a/module.toml: error: a/module.toml is a folder, not a file [unreadable]\n");
+            "../a/module.toml:1:1: error: a/module.toml is a folder, not a file [unreadable]\n");
 }
 
 TEST(BadFiles, ManyProblemsAreCounted) {

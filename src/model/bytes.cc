@@ -136,7 +136,7 @@ bool check_depth(std::string_view bytes, const Source& source) {
 bool check_bytes(std::string_view bytes, const Source& source) {
   if (bytes.size() > kLargestFile) {
     source.report.error(
-        {source.file, 0, 0}, "too-large",
+        {source.file, 1, 1}, "too-large",
         fmt::format("the file has {} bytes, at most {} are read", bytes.size(), kLargestFile));
     return false;
   }

@@ -106,7 +106,7 @@ void Reader::report_missing_module(const std::string& folder, const Value& path_
     report_.error(place, "missing-file", fmt::format("\"{}\" has no module.toml", shown));
     return;
   }
-  report_.error({source(path).file, 0, 0}, "unreadable", error.message, error.hint);
+  report_.error({source(path).file, 1, 1}, "unreadable", error.message, error.hint);
 }
 
 void Reader::read_schemas(const std::string& folder, const Value& root, ModuleFile& file) {
@@ -190,7 +190,7 @@ std::optional<Mesh> Reader::read_all() {
   auto bytes = files_.read(path);
   if (!bytes) {
     const bool missing = bytes.error().code == Code::NotFound;
-    report_.error({from.file, 0, 0}, missing ? "missing-file" : "unreadable", bytes.error().message,
+    report_.error({from.file, 1, 1}, missing ? "missing-file" : "unreadable", bytes.error().message,
                   missing ? "mesh init writes one" : bytes.error().hint);
     return std::nullopt;
   }
