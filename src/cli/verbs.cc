@@ -13,6 +13,7 @@ std::vector<Verb> all_verbs() {
       down_verb(),
       controller_verb(),
       status_verb(),
+      doctor_verb(),
       call_verb(),
       tap_verb(),
       history_verb(),

@@ -39,6 +39,7 @@ Verb down_verb();
 Verb call_verb();
 Verb tap_verb();
 Verb status_verb();
+Verb doctor_verb();
 Verb history_verb();
 Verb backup_verb();
 Verb restore_verb();

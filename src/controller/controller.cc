@@ -87,24 +87,38 @@ Status write_config(const inventory::StatePaths& paths, const std::string& text,
   return os::write_file_atomic(paths.bus_config(), text, os::kPrivateFile);
 }
 
-Result<std::unique_ptr<bus::ManagedServer>> start_server(inventory::State& state,
-                                                         const model::Mesh& mesh, Edges edges,
-                                                         const Say& say) {
-  const auto& paths = state.paths;
-  MESH_TRY(auto program, bus::find_server(mesh.bus.program, executable_directory()));
-  MESH_TRY(const auto address, host_and_port(mesh.bus.listen_or_default()));
-  MESH_TRY(const auto lock, inventory::lock_state(paths.root(), "controller", edges.clock));
-  MESH_TRY(const auto text, first_text(state, mesh, program, edges));
-  MESH_CHECK(write_config(paths, text, program));
+bus::ManagedServerOptions server_options(const inventory::StatePaths& paths,
+                                         bus::ServerProgram program, const Say& say) {
   bus::ManagedServerOptions options;
   options.program = std::move(program);
   options.config = paths.bus_config();
   options.directory = paths.bus();
   options.log = paths.bus() + "/nats.log";
   options.record = server_record_file(paths);
+  options.say = say;
+  return options;
+}
+
+/// A server that outlived its controller is taken over as it is, with all its connections; what is
+/// not right about its configuration is the next push's.
+Result<std::unique_ptr<bus::ManagedServer>> start_server(inventory::State& state,
+                                                         const model::Mesh& mesh, Edges edges,
+                                                         const Say& say) {
+  const auto& paths = state.paths;
+  MESH_TRY(auto program, bus::find_server(mesh.bus.program, executable_directory()));
+  MESH_TRY(const auto lock, inventory::lock_state(paths.root(), "controller", edges.clock));
+  MESH_TRY(const auto running, bus::running_server(server_record_file(paths)));
+  auto options = server_options(paths, program, say);
+  if (running) {
+    options.host = running->host;
+    options.port = running->port;
+    return bus::ManagedServer::start(std::move(options));
+  }
+  MESH_TRY(const auto address, host_and_port(mesh.bus.listen_or_default()));
   options.host = address.first;
   options.port = address.second;
-  options.say = say;
+  MESH_TRY(const auto text, first_text(state, mesh, program, edges));
+  MESH_CHECK(write_config(paths, text, program));
   MESH_TRY(auto server, bus::ManagedServer::start(std::move(options)));
   MESH_CHECK(remember_proved(state, text));
   return server;
