@@ -17,7 +17,7 @@ namespace mesh::controller {
 /// stream. Sorted.
 [[nodiscard]] Result<plan::Observed> observe(bus::Connection& mesh, Steps& steps);
 
-/// How many messages there are on the subjects that are asked about; one request each.
+/// How many messages there are on the subjects that are asked about.
 [[nodiscard]] Result<std::map<plan::Matching, std::uint64_t>> count_matching(
     bus::Connection& mesh, std::span<const plan::Matching> questions, Steps& steps);
 

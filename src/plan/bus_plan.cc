@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "broker/subject_algebra.h"
 #include "plan/consumer_plan.h"
 #include "plan/stream_plan.h"
 
@@ -32,7 +33,7 @@ Status check_owner(const std::string& what, const nlohmann::json& config, bool u
 
 Status check_owners(const broker::Wanted& wanted, const Observed& observed, const Hints& hints) {
   std::set<std::string> streams;
-  std::set<Matching> consumers;
+  std::set<std::pair<std::string, std::string>> consumers;
   for (const auto& stream : wanted.streams) {
     streams.insert(stream.name);
   }
@@ -51,6 +52,30 @@ Status check_owners(const broker::Wanted& wanted, const Observed& observed, cons
   return {};
 }
 
+/// A stream that is not ours and stores what ours is to store: the server would refuse ours without
+/// saying which stands in the way.
+Status check_overlaps(const broker::Wanted& wanted, const Observed& observed) {
+  for (const auto& stream : wanted.streams) {
+    for (const auto& other : observed.streams) {
+      if (other.name == stream.name || !mesh_id_of(other.config).empty()) {
+        continue;
+      }
+      for (const auto& ours : stream.config.value("subjects", std::vector<std::string>())) {
+        for (const auto& theirs : other.config.value("subjects", std::vector<std::string>())) {
+          if (broker::overlaps(ours, theirs)) {
+            return fail(Code::Conflict,
+                        fmt::format("stream {} on the bus, which mesh did not make, stores {}, and "
+                                    "so must {} ({})",
+                                    other.name, theirs, stream.name, ours),
+                        "change the subjects of that stream, or use another bus");
+          }
+        }
+      }
+    }
+  }
+  return {};
+}
+
 void append(std::vector<Change>& all, std::vector<Change> more) {
   all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
@@ -62,7 +87,7 @@ std::vector<Matching> questions(const broker::Wanted& wanted, const Observed& ob
   for (const auto& consumer : wanted.consumers) {
     if (const auto* before = observed.consumer(consumer.stream, consumer.name)) {
       for (const auto& filter : added_filters(consumer, *before)) {
-        asked.insert({consumer.stream, filter});
+        asked.insert({consumer.stream, filter, before->delivered.stream});
       }
     }
   }
@@ -72,6 +97,7 @@ std::vector<Matching> questions(const broker::Wanted& wanted, const Observed& ob
 Result<std::vector<Change>> bus_plan(const broker::Wanted& wanted, const Observed& observed,
                                      const Hints& hints) {
   MESH_CHECK(check_owners(wanted, observed, hints));
+  MESH_CHECK(check_overlaps(wanted, observed));
   auto streams = stream_plan(wanted, observed, hints);
   auto consumers = consumer_plan(wanted, observed, streams, hints);
   std::vector<Change> changes;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -14,8 +14,14 @@
 
 namespace mesh::plan {
 
-/// A question about how many messages a stream holds on subjects that match a filter.
-using Matching = std::pair<std::string, std::string>;  // stream, filter
+/// A question: how many messages does `stream` hold on subjects that match `filter`, up to the
+/// sequence `up_to`?
+struct Matching {
+  std::string stream;
+  std::string filter;
+  std::uint64_t up_to = 0;
+  friend auto operator<=>(const Matching&, const Matching&) = default;
+};
 
 /// What the plan needs beside the two sides.
 struct Hints {
@@ -38,7 +44,7 @@ struct Hints {
 /// The changes that make the bus hold what is wanted, in the order in which they are made: streams,
 /// consumers, then what goes away. `observed` is sorted (Observed::sort). What Mesh did not make is
 /// left alone. Errors: Conflict where an object carries another mesh's id, or has a name of ours
-/// and no id (`adopt` takes it over).
+/// and no id (`adopt` takes it over), or a foreign stream stores subjects of ours.
 [[nodiscard]] Result<std::vector<Change>> bus_plan(const broker::Wanted& wanted,
                                                    const Observed& observed, const Hints& hints);
 

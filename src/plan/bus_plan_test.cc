@@ -196,10 +196,11 @@ TEST(BusPlan, UpdatesInPlaceAndKeepsWhereItStarted) {
 
 TEST(BusPlan, CountsTheMessagesThatAWidenedFilterSkips) {
   auto bus = raised({{events()}, {instance("one", "audit")}});
+  bus.observed.consumers[0].delivered.stream = 40;
   const broker::Wanted wider{
       {events()}, {instance("one", "audit", {"mesh.mod.shop.event.a", "mesh.mod.shop.event.b"})}};
   const auto asked = questions(wider, bus.observed);
-  ASSERT_EQ(asked, (std::vector<Matching>{{"EVENTS", "mesh.mod.shop.event.b"}}));
+  ASSERT_EQ(asked, (std::vector<Matching>{{"EVENTS", "mesh.mod.shop.event.b", 40}}));
   auto hints = plan::hints();
   hints.matching[asked[0]] = 7;
   const auto plan = planned(wider, bus.observed, hints);
@@ -315,6 +316,16 @@ TEST(BusPlan, RefusesOurNamesWithoutOurMark) {
   auto adopting = hints();
   adopting.adopt = true;
   EXPECT_EQ(lines(planned(wanted, bus.observed, adopting)), Lines{"update EVENTS"});
+}
+
+TEST(BusPlan, NamesTheStreamThatStandsInTheWay) {
+  Bus bus;
+  bus.observed.streams.push_back(
+      {"ORDERS", {{"name", "ORDERS"}, {"subjects", {"mesh.mod.shop.>"}}}, 0, 0, 0, 0, {}});
+  const auto refused = bus_plan({{events()}, {}}, bus.observed, hints());
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Code::Conflict);
+  EXPECT_NE(refused.error().message.find("ORDERS"), std::string::npos);
 }
 
 TEST(BusPlan, RefusesAnotherMeshWhereverItIs) {

@@ -261,7 +261,7 @@ class Planner {
     out.redelivered = 0;
     out.skipped = 0;
     for (const auto& filter : added_filters(wanted, before)) {
-      const auto count = hints_.matching.find({wanted.stream, filter});
+      const auto count = hints_.matching.find({wanted.stream, filter, before.delivered.stream});
       *out.skipped += count != hints_.matching.end() ? count->second : 0;
     }
     auto config = wanted.config;

@@ -158,6 +158,9 @@ TEST_P(PushTest, UsersThatDidNotChangeStayConnected) {
 TEST_P(PushTest, AWidenedFilterTellsWhatItSkips) {
   (void)pushed();
   place_orders(2, "order.paid");
+  place_orders(1);
+  EXPECT_EQ(audited("two.audit", 10), 1U);  // it has come past the two
+  place_orders(1, "order.paid");
   world.write("modules/audit/module.toml",
               "consumes = [\"shop.order.placed\", \"shop.order.paid\"]\n");
   const auto report = pushed();
@@ -165,9 +168,8 @@ TEST_P(PushTest, AWidenedFilterTellsWhatItSkips) {
   ASSERT_NE(change, nullptr);
   EXPECT_EQ(change->action, plan::Action::Update);
   EXPECT_EQ(change->skipped, 2U);
-  EXPECT_EQ(audited("two.audit", 10), 0U);  // as it was told
   place_orders(1, "order.paid");
-  EXPECT_EQ(audited("two.audit", 10), 1U);
+  EXPECT_EQ(audited("two.audit", 10), 2U);  // all but the skipped
 }
 
 TEST_P(PushTest, AMovedModuleGoesOnWhereItWas) {
@@ -278,7 +280,8 @@ TEST_P(PushTest, AfterARestartOfTheControllerNothingIsToDo) {
   (void)pushed();
   place_orders(2);
   world.start();
-  EXPECT_TRUE(pushed().changes.empty());
+  const auto again = pushed();
+  EXPECT_TRUE(again.changes.empty()) << plan::to_text(again.changes.front());
   EXPECT_EQ(audited("two.audit", 10), 2U);
 }
 
