@@ -186,9 +186,11 @@ Result<std::unique_ptr<Controller>> Controller::start(inventory::State& state,
     MESH_TRY(server, start_server(state, mesh, edges, say));
   }
   MESH_CHECK(write_record(state.paths, edges));
-  return std::unique_ptr<Controller>(new Controller(std::unique_ptr<Parts>(
+  std::unique_ptr<Controller> controller(new Controller(std::unique_ptr<Parts>(
       new Parts{state, location.root, edges, say, std::move(lock), std::move(server),
                 Healer(state, location.root, edges, say), false})));
+  controller->tick();  // what is kept in memory alone went with the server that was
+  return controller;
 }
 
 void Controller::tick() {
