@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <filesystem>
 
 #include "base/text.h"
@@ -29,6 +31,18 @@ bool names(std::string_view text, std::string_view directory) {
   return std::ranges::any_of(lines, [&](std::string_view line) { return core(line) == directory; });
 }
 
+/// The file that is meant: a symbolic link stays one.
+std::string file_of(const std::string& path) {
+  std::error_code failed;
+  const auto target = fs::canonical(path, failed);
+  return failed ? path : target.string();
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat found{};
+  return stat(path.c_str(), &found) == 0 ? found.st_mode & 0777U : kOrdinaryFile;
+}
+
 }  // namespace
 
 Result<bool> ignore_state(const Location& location) {
@@ -36,7 +50,7 @@ Result<bool> ignore_state(const Location& location) {
   if (relative.empty() || relative == "." || *relative.begin() == "..") {
     return false;
   }
-  const auto path = location.root + "/.gitignore";
+  const auto path = file_of(location.root + "/.gitignore");
   std::string text;
   if (os::exists(path)) {
     MESH_TRY(text, os::read_file(path, kLargestIgnore));
@@ -48,7 +62,7 @@ Result<bool> ignore_state(const Location& location) {
     text += '\n';
   }
   text += relative.string() + "/\n";
-  MESH_CHECK(os::write_file_atomic(path, text, kOrdinaryFile));
+  MESH_CHECK(os::write_file_atomic(path, text, mode_of(path)));
   return true;
 }
 
