@@ -18,6 +18,7 @@ using Owner = std::shared_ptr<ConnectionState>;
 // A refusal is known to the library before the PONG that follows it, but told by another thread.
 constexpr Milliseconds kRefusalCertain{2000};
 constexpr Milliseconds kRefusalPossible{20};
+constexpr std::size_t kMostRefusals = 100;  // kept for a flush that may never come
 constexpr Milliseconds kCloseWithin{10'000};
 
 Error lost() {
@@ -177,9 +178,11 @@ void ConnectionState::wait_for_refusals(std::uint64_t before) {
   }
   const std::string last(text);
   std::unique_lock lock(mutex_);
-  // The text of an older refusal stays: only another text, or another call, tells of a new one.
-  if (last != last_refusal_) {
-    changed_.wait_for(lock, kRefusalCertain, [&] { return last == last_refusal_; });
+  // The text of an older refusal stays: only another text, or another call, tells of a new one. It
+  // is cut at 255 bytes here, and whole where it is told.
+  const auto told = [&] { return last_refusal_.starts_with(last); };
+  if (!told()) {
+    changed_.wait_for(lock, kRefusalCertain, told);
   } else if (refusal_count_ == before) {
     changed_.wait_for(lock, kRefusalPossible, [&] { return refusal_count_ != before; });
   }
@@ -193,7 +196,7 @@ void ConnectionState::refused(std::string_view text) {
     const std::lock_guard lock(mutex_);
     last_refusal_ = std::string(text);
     ++refusal_count_;
-    if (!requests) {
+    if (!requests && refusals_.size() < kMostRefusals) {
       refusals_.push_back(std::move(error));
     }
   }

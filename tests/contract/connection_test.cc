@@ -128,6 +128,10 @@ TEST_P(ConnectionOn, TellsRefusalsAtTheFlush) {
     ASSERT_FALSE(refused) << round;
     EXPECT_EQ(refused.error().code, Code::PermissionDenied);
   }
+  ASSERT_TRUE(small.publish("must.not." + std::string(400, 'x'), ""));
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_FALSE(small.flush(5s)) << "a long subject, which libnats cuts in the text it keeps";
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 1500ms);
   auto heard = small.subscribe("must.not.hear", "", [](const Message&) {});
   ASSERT_TRUE(heard);
   auto refused = small.flush(5s);

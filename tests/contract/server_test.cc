@@ -1,7 +1,6 @@
 #include "bus/server.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,6 +9,8 @@
 #include <sstream>
 
 #include "bus/connection.h"
+#include "bus/server_child.h"
+#include "bus/server_hello.h"
 #include "os/files.h"
 #include "tests/contract/servers.h"
 #include "tests/support/nats_server.h"
@@ -206,23 +207,45 @@ TEST_P(ServerOn, RefusesATakenPort) {
 }
 
 TEST_P(ServerOn, IsTakenOverAfterACrash) {
-  const pid_t crashed = ::fork();
-  if (crashed == 0) {
-    auto server = ManagedServer::start(options());
-    ::_exit(server ? 0 : 1);  // without a destructor: a crash
-  }
-  int how = 1;
-  ASSERT_EQ(::waitpid(crashed, &how, 0), crashed);
-  ASSERT_EQ(how, 0);
-  const auto before = running_server(file("server.json"));
-  ASSERT_TRUE(before && *before) << "the server survives";
+  const ManagedServerOptions wanted = options();
+  ServerRecord before;
   {
-    auto server = ManagedServer::start(options());
+    // What a process leaves that ended without stopping its server.
+    auto child =
+        ServerChild::spawn(wanted.program.path, wanted.config, wanted.directory, wanted.log);
+    ASSERT_TRUE(child) << child.error().message;
+    ASSERT_TRUE(soon([&] { return read_hello(wanted.host, port_, 1s).has_value(); }));
+    const auto hello = read_hello(wanted.host, port_, 1s);
+    ASSERT_TRUE(hello);
+    before = {
+        child->mark(),          wanted.host, port_, hello->version, wanted.program.path.string(),
+        wanted.config.string(), hello->id};
+    ASSERT_TRUE(write_record(wanted.record, before));
+  }
+  {
+    auto server = ManagedServer::start(wanted);
     ASSERT_TRUE(server) << server.error().message;
-    EXPECT_EQ((*server)->record().process, (*before)->process);
-    EXPECT_EQ((*server)->record().id, (*before)->id);
+    EXPECT_EQ((*server)->record().process, before.process) << said();
+    EXPECT_EQ((*server)->record().id, before.id);
+    ASSERT_EQ(::kill(before.process.pid, SIGKILL), 0);
+    ASSERT_TRUE(soon([&] { return (*server)->restarts() == 1; })) << said();
+    EXPECT_NE((*server)->record().id, before.id);
   }
   EXPECT_FALSE(answers()) << "stopped with the object";
+}
+
+TEST_P(ServerOn, OfAnEarlierRunWithAnotherConfigurationIsReplaced) {
+  ManagedServerOptions wanted = options();
+  auto earlier =
+      ServerChild::spawn(wanted.program.path, wanted.config, wanted.directory, wanted.log);
+  ASSERT_TRUE(earlier) << earlier.error().message;
+  ASSERT_TRUE(soon([&] { return read_hello(wanted.host, port_, 1s).has_value(); }));
+  ASSERT_TRUE(write_record(
+      wanted.record, {earlier->mark(), wanted.host, port_, "2.9.0", "/old", "/old.conf", "old"}));
+  auto server = ManagedServer::start(wanted);
+  ASSERT_TRUE(server) << server.error().message;
+  EXPECT_NE((*server)->record().process, earlier->mark());
+  EXPECT_TRUE(earlier->ended());
 }
 
 TEST_P(ServerOn, ARecordOfADeadServerIsNone) {
