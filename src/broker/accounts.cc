@@ -54,7 +54,7 @@ class Seats {
   /// itself takes it only from holders that do not: nats-server refuses a file in which two
   /// accounts take one subject from each other, and (its search never forgets an account) also most
   /// files without such a circle. Measured on 2.10.27 and 2.15.1; see
-  /// docs/decisions/0004.
+  /// docs/decisions/0007.
   [[nodiscard]] std::vector<std::string> emitters(const std::string& hearer,
                                                   const std::string& subject) const {
     std::vector<std::string> out;

@@ -204,6 +204,9 @@ TEST(EveryMesh, OnlyTheControllerChangesTheBus) {
 bool granted(const World& w, const Account& a, const Import& import) {
   return std::ranges::any_of(a.users, [&](const std::string& user) {
     const auto* p = find(w, user);
+    if (p == nullptr) {
+      return false;
+    }
     const auto& side = import.share == Share::Service ? p->publish : p->subscribe;
     return std::ranges::any_of(side, [&](const Grant& grant) {
       return a.name == "TOOLS" ? includes(grant.subject, import.subject)

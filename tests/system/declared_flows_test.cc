@@ -1,5 +1,5 @@
 // What is declared, on a real server with the composed accounts and the raised streams: each event
-// is stored once, heard once and becomes work once. See docs/decisions/0004 and 0005.
+// is stored once, heard once and becomes work once. See docs/decisions/0007 and 0005.
 #include <gtest/gtest.h>
 
 #include <atomic>
