@@ -8,12 +8,18 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
+#include <thread>
 
 #include "base/text.h"
+#include "os/clock.h"
 #include "os/errno_error.h"
 
 namespace mesh::os {
 namespace {
+
+constexpr Milliseconds kNamePatience{250};
+constexpr Milliseconds kNameRetry{5};
 
 struct flock whole_file(short type) {
   struct flock lock{};
@@ -60,6 +66,32 @@ Status write_holder(int fd, const std::string& path, const LockHolder& holder) {
   return {};
 }
 
+// Whoever takes the lock writes its name a moment later. Until then the file is empty, or names the
+// holder before, which has ended.
+bool is_named(const std::optional<LockHolder>& holder) {
+  return holder && holder->pid > 0 && (::kill(holder->pid, 0) == 0 || errno == EPERM);
+}
+
+// A lock of the open file, not of the process: another thread that opens and closes the same file
+// does not lose it, and what we start never has it (close on exec).
+Status lock_or_name(int fd, const std::string& path) {
+  const Deadline deadline(kNamePatience);
+  for (;;) {
+    struct flock lock = whole_file(F_WRLCK);
+    if (::fcntl(fd, F_OFD_SETLK, &lock) == 0) {
+      return {};
+    }
+    if (errno != EAGAIN && errno != EACCES) {
+      return fail_errno(path, errno);
+    }
+    const auto holder = read_holder(fd);
+    if (is_named(holder) || deadline.passed()) {
+      return held(path, holder);
+    }
+    std::this_thread::sleep_for(kNameRetry);
+  }
+}
+
 }  // namespace
 
 Result<Lock> Lock::take(const std::string& path, const std::string& verb,
@@ -68,13 +100,7 @@ Result<Lock> Lock::take(const std::string& path, const std::string& verb,
   if (!fd.valid()) {
     return fail_errno(path, errno);
   }
-  // A lock of the open file, not of the process: another thread that opens and closes the same file
-  // does not lose it, and what we start never has it (close on exec).
-  struct flock lock = whole_file(F_WRLCK);
-  if (::fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) {
-    return errno == EAGAIN || errno == EACCES ? held(path, read_holder(fd.get()))
-                                              : fail_errno(path, errno);
-  }
+  MESH_CHECK(lock_or_name(fd.get(), path));
   MESH_CHECK(write_holder(fd.get(), path, {::getpid(), verb, since}));
   return Lock(std::move(fd));
 }

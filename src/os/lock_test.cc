@@ -1,5 +1,7 @@
 #include "os/lock.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -7,6 +9,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <thread>
 
 #include "os/files.h"
 
@@ -36,6 +39,27 @@ TEST_F(LockTest, ExcludesAndNamesTheHolder) {
   held->release();
   EXPECT_FALSE(Lock::holder(path_).has_value());
   EXPECT_TRUE(Lock::take(path_, "push", "now").has_value());
+}
+
+TEST_F(LockTest, NamesAHolderThatWritesItsNameAMomentLater) {
+  const Fd held(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  ASSERT_EQ(::fcntl(held.get(), F_OFD_SETLK, &lock), 0);
+  const std::string ended = "999999999\nrollback\nyesterday\n";
+  ASSERT_EQ(::pwrite(held.get(), ended.data(), ended.size(), 0), std::ssize(ended));
+  std::thread slow([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    const auto name = fmt::format("{}\npush\ntoday\n", ::getpid());
+    static_cast<void>(!::ftruncate(held.get(), 0));
+    static_cast<void>(!::pwrite(held.get(), name.data(), name.size(), 0));
+  });
+  const auto refused = Lock::take(path_, "push", "now");
+  slow.join();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message,
+            fmt::format("`push` (process {}) is at work since today", ::getpid()));
 }
 
 TEST_F(LockTest, TheKernelReleasesItWithAKilledProcess) {
