@@ -110,7 +110,8 @@ void check_after(const Table& top, const std::vector<Component>& components) {
   for (const auto& component : components) {
     for (const auto& other : component.after) {
       if (!walk.knows(other)) {
-        const auto near = nearest(other, names_of(components));
+        const auto near =
+            top.report().wants_hints() ? nearest(other, names_of(components)) : std::string();
         top.report().error(place_of(top, component, other), "unknown-component",
                            fmt::format("no component \"{}\" in this module", printable(other)),
                            near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));

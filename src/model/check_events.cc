@@ -29,10 +29,11 @@ void check_module_event(const Crossing& crossing, const EventRef& event, const P
     return;
   }
   if (!crossing.broken.contains(module->file.get()) && !emits(module->file->emits, event.event)) {
-    crossing.report.error(place, "event-not-emitted",
-                          fmt::format("nobody emits \"{}\": module \"{}\" does not declare it",
-                                      event.text(), event.owner),
-                          event_hint(module->file->emits, event.owner + ".", event.event));
+    crossing.report.error(
+        place, "event-not-emitted",
+        fmt::format("nobody emits \"{}\": module \"{}\" does not declare it", event.text(),
+                    event.owner),
+        event_hint(crossing, module->file->emits, event.owner + ".", event.event));
   }
 }
 
@@ -51,7 +52,7 @@ void check_seat_event(const Crossing& crossing, const EventRef& event, const Pla
     crossing.report.error(place, "event-not-emitted",
                           fmt::format("nobody emits \"{}\": seat \"{}\" does not declare it",
                                       event.text(), event.owner),
-                          event_hint(seat->emits, event.owner + ":", event.event));
+                          event_hint(crossing, seat->emits, event.owner + ":", event.event));
     return;
   }
   const auto use = crossing.seats.find(event.owner);
@@ -117,8 +118,7 @@ void check_from(const Crossing& crossing, const Seat& seat) {
   }
 }
 
-void check_consumes(const Crossing& crossing, const Module& module) {
-  const auto& file = *module.file;
+void check_consumes(const Crossing& crossing, const ModuleFile& file) {
   for (const auto& consume : file.consumes) {
     check_event(crossing, consume.event, consume.place);
   }

@@ -36,7 +36,7 @@ void check_use(const Crossing& crossing, const Located<VerbRef>& use) {
     crossing.report.error(
         use.place, "verb-not-accepted",
         fmt::format("seat \"{}\" does not accept \"{}\"", name, use.value.verb.text()),
-        verb_hint(*seat, use.value.verb.text()));
+        verb_hint(crossing, *seat, use.value.verb.text()));
   }
   if (crossing.broken.empty() && !crossing.seats.at(name).held) {
     crossing.report.error(
@@ -48,11 +48,11 @@ void check_use(const Crossing& crossing, const Located<VerbRef>& use) {
 
 }  // namespace
 
-void check_seats_of(const Crossing& crossing, const Module& module) {
-  for (const auto& hold : module.file->holds) {
+void check_seats_of(const Crossing& crossing, const ModuleFile& file) {
+  for (const auto& hold : file.holds) {
     check_hold(crossing, hold);
   }
-  for (const auto& use : module.file->uses) {
+  for (const auto& use : file.uses) {
     check_use(crossing, use);
   }
 }
@@ -72,7 +72,7 @@ void check_seat(const Crossing& crossing, const Seat& seat) {
       crossing.report.error(
           events.empty() ? seat.place : events.front().place, "verb-not-accepted",
           fmt::format("seat \"{}\" does not accept \"{}\"", seat.name.text(), verb.text()),
-          verb_hint(seat, verb.text()));
+          verb_hint(crossing, seat, verb.text()));
     }
   }
 }

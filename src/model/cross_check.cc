@@ -34,7 +34,7 @@ void check_call(const Crossing& crossing, const Module& caller, const Located<To
     crossing.report.error(call.place, "tool-not-offered",
                           fmt::format("module \"{}\" does not offer the tool \"{}\"",
                                       module_name.text(), tool.text()),
-                          tool_hint(*module, tool.text()));
+                          tool_hint(crossing, *module, tool.text()));
   }
 }
 
@@ -68,9 +68,15 @@ std::size_t note(Crossing& crossing, const Module& module) {
   return module.file->emits.size();
 }
 
-void check_module(const Crossing& crossing, Placing& placing, const Module& module) {
-  check_consumes(crossing, module);
-  check_seats_of(crossing, module);
+using CheckedFiles = std::unordered_set<const ModuleFile*>;
+
+void check_module(const Crossing& crossing, Placing& placing, CheckedFiles& files,
+                  const Module& module) {
+  // What a file says of others is the same for all modules that share it.
+  if (files.insert(module.file.get()).second) {
+    check_consumes(crossing, *module.file);
+    check_seats_of(crossing, *module.file);
+  }
   for (const auto& call : module.file->calls) {
     check_call(crossing, module, call);
   }
@@ -92,8 +98,10 @@ void cross_check(const Mesh& mesh, const Broken& broken, Report& report) {
     subjects += note(crossing, module);
   }
   Placing placing(crossing);
+  CheckedFiles files;
+  files.reserve(mesh.modules.size());
   for (const auto& module : mesh.modules) {
-    check_module(crossing, placing, module);
+    check_module(crossing, placing, files, module);
   }
   for (const auto& seat : mesh.seats) {
     check_seat(crossing, seat);

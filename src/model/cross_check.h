@@ -36,8 +36,8 @@ void cross_check(const Mesh& mesh, const Broken& broken, Report& report);
 
 // Its parts. What a module says is checked in one go: ten thousand modules are not in the
 // processor's cache for a second one.
-void check_consumes(const Crossing& crossing, const Module& module);
-void check_seats_of(const Crossing& crossing, const Module& module);
+void check_consumes(const Crossing& crossing, const ModuleFile& file);
+void check_seats_of(const Crossing& crossing, const ModuleFile& file);
 void check_seat(const Crossing& crossing, const Seat& seat);
 void check_from(const Crossing& crossing, const Seat& seat);
 

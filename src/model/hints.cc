@@ -46,19 +46,23 @@ std::string seat_hint(const Crossing& crossing, const std::string& name) {
                       : did_you_mean(near);
 }
 
-std::string tool_hint(const Module& module, const std::string& name) {
-  const auto near = nearest_of(module.file->tools, name);
+std::string tool_hint(const Crossing& crossing, const Module& module, const std::string& name) {
+  const auto near =
+      crossing.report.wants_hints() ? nearest_of(module.file->tools, name) : std::string();
   return near.empty() ? fmt::format("add [tools.{}] to its module.toml", name)
                       : did_you_mean(fmt::format("{}.{}", module.name.text(), near));
 }
 
-std::string event_hint(const std::vector<Located<EventName>>& emits, const std::string& owner,
-                       const std::string& name) {
-  const auto near = nearest(name, texts_of(emits));
+std::string event_hint(const Crossing& crossing, const std::vector<Located<EventName>>& emits,
+                       const std::string& owner, const std::string& name) {
+  const auto near = crossing.report.wants_hints() ? nearest(name, texts_of(emits)) : std::string();
   return near.empty() ? "" : did_you_mean(owner + near);
 }
 
-std::string verb_hint(const Seat& seat, const std::string& name) {
+std::string verb_hint(const Crossing& crossing, const Seat& seat, const std::string& name) {
+  if (!crossing.report.wants_hints()) {
+    return {};
+  }
   const auto accepts = texts_of(seat.accepts);
   const auto near = nearest(name, accepts);
   return near.empty() ? fmt::format("it accepts {}", join(accepts, ", ")) : did_you_mean(near);

@@ -124,7 +124,7 @@ void put_on(const Table& table, const Located<std::string>& text, const Mesh& me
   if (mesh.node(text.value) == nullptr) {
     table.report().error(text.place, "unknown-node",
                          fmt::format("no node \"{}\" is declared", text.value),
-                         nearest_node(mesh.nodes, text.value));
+                         table.report().wants_hints() ? nearest_node(mesh.nodes, text.value) : "");
     return;
   }
   module.on.push_back(std::move(*name));

@@ -35,13 +35,15 @@ Result<From> parse_from(std::string_view text) {
   return From{From::Kind::Age, *age};
 }
 
-void add_consume(const Table& top, Located<std::string> text, From from, ModuleFile& out) {
+using Seen = std::set<EventRef>;
+
+void add_consume(const Table& top, Located<std::string> text, From from, Seen& seen,
+                 ModuleFile& out) {
   auto event = top.accept("bad-event", text.place, EventRef::parse(text.value));
   if (!event) {
     return;
   }
-  const auto same = [&](const Consume& other) { return other.event == *event; };
-  if (std::ranges::any_of(out.consumes, same)) {
+  if (!seen.insert(*event).second) {
     top.report().error(text.place, "listed-twice",
                        fmt::format("consumes lists \"{}\" twice", text.value));
     return;
@@ -56,16 +58,17 @@ void read_consumes(const Table& top, ModuleFile& out) {
     top.wrong_type("consumes", *value);
     return;
   }
+  Seen seen;
   for (const auto& item : *items) {
     if (item.is_table()) {
       const Table table(item, kConsume);
       From from;
       table.read("from", "bad-from", parse_from, from);
       if (auto event = table.text("event")) {
-        add_consume(top, std::move(*event), from, out);
+        add_consume(top, std::move(*event), from, seen, out);
       }
     } else if (const auto* text = usable_text(item)) {
-      add_consume(top, {*text, item.place()}, {}, out);
+      add_consume(top, {*text, item.place()}, {}, seen, out);
     } else if (item.text() == nullptr) {
       top.wrong_type("consumes", item);
     }

@@ -38,6 +38,9 @@ std::string dotted_name(const Entry& entry) {
 }
 
 std::string nearest_key(const Entry& entry, const Kind& kind) {
+  if (!entry.value.source().report.wants_hints()) {
+    return {};
+  }
   std::vector<std::string> names;
   for (const auto& key : kind.keys) {
     names.emplace_back(key.name);
@@ -129,7 +132,6 @@ void report_unknown_key(const Entry& entry, const Kind& kind, const std::string&
   }
   auto& report = entry.value.source().report;
   const auto key = printable(entry.key);
-  const auto near = nearest_key(entry, kind);
   if (const auto absent = not_in_this_version(entry.key); !absent.empty()) {
     report.error(entry.place, "not-in-this-version",
                  fmt::format("\"{}\": {} not in this version of mesh", key, absent));
