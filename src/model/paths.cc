@@ -18,9 +18,12 @@ Result<std::string> parse_relative_path(std::string_view text) {
                 fmt::format("\"{}\" must be relative to this file", printable(text)));
   }
   std::string out;
-  for (const auto part : split(text, '/')) {
+  while (!text.empty()) {
+    const auto part = text.substr(0, text.find('/'));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
     if (!part.empty() && part != ".") {
-      out = join_path(out, part);
+      out += out.empty() ? "" : "/";
+      out += part;
     }
   }
   return out;
@@ -38,7 +41,9 @@ Result<std::string> parse_inner_path(std::string_view text) {
 }
 
 std::string join_path(std::string_view folder, std::string_view name) {
-  return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
+  std::string out(folder);
+  out += folder.empty() ? "" : "/";
+  return out += name;
 }
 
 }  // namespace mesh::model

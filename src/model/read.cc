@@ -31,13 +31,11 @@ std::string_view without_mark(std::string_view bytes) {
 /// Whether the file says more to others than could be read of it.
 bool lost_entries(const Value& root, const ModuleFile& file) {
   const auto more = [&](std::string_view key, std::size_t read) {
-    const auto list = root.find(key);
-    const auto items = list ? list->items() : std::vector<Value>{};
-    return !items || items->size() > read;
+    const auto value = root.find(key);
+    return value && value->size().value_or(read + 1) > read;
   };
-  const auto tools = root.find("tools");
   return more("emits", file.emits.size()) || more("holds", file.holds.size()) ||
-         (tools && (!tools->is_table() || tools->entries().size() > file.tools.size()));
+         more("tools", file.tools.size());
 }
 
 class Reader {
@@ -77,7 +75,10 @@ const std::string& Reader::keep(const std::string& path, std::string bytes) {
 }
 
 std::vector<AcceptedFile> Reader::take_files() {
-  std::ranges::sort(kept_, {}, &AcceptedFile::path);
+  // Modules are read by name, so most meshes are in order already.
+  if (!std::ranges::is_sorted(kept_, {}, &AcceptedFile::path)) {
+    std::ranges::sort(kept_, {}, &AcceptedFile::path);
+  }
   // Two tools may name one schema.
   const auto repeated = std::ranges::unique(kept_, {}, &AcceptedFile::path);
   kept_.erase(repeated.begin(), repeated.end());

@@ -23,7 +23,7 @@ const std::string* usable_text(const Value& value) {
 Table::Table(const Value& value, const Kind& kind, std::string_view name)
     : value_(value), kind_(&kind), name_(name) {
   if (value.is_table()) {
-    check_keys();
+    take_keys();
   } else {
     report().error(value.place(), "wrong-type", fmt::format("{} must be a table", shown()));
   }
@@ -37,10 +37,14 @@ std::string Table::shown() const {
   return out;
 }
 
-void Table::check_keys() const {
+void Table::take_keys() {
   bool unknown = false;
-  value_.each_key([&](std::string_view key) {
-    unknown = unknown || (kind_->find(key) == nullptr && !key.starts_with("x-"));
+  value_.each([&](std::string_view key, const Value& value) {
+    if (const auto* known = kind_->find(key)) {
+      present_.push_back({known->name, value});
+    } else {
+      unknown = unknown || !key.starts_with("x-");
+    }
   });
   if (unknown) {
     report_unknown_keys();
@@ -59,6 +63,16 @@ void Table::report_unknown_keys() const {
       report_unknown_key(entry, *kind_, shown(), value_.is_block());
     }
   }
+}
+
+std::optional<Value> Table::find(std::string_view key) const {
+  // Most tables have a few of their keys, so this is faster than asking the file's own table.
+  for (const auto& present : present_) {
+    if (present.key == key) {
+      return present.value;
+    }
+  }
+  return std::nullopt;
 }
 
 Place Table::key_place(std::string_view key) const {

@@ -37,8 +37,8 @@ class Table {
   /// The table as an operator calls it: `[modules.shop]`.
   [[nodiscard]] std::string shown() const;
 
-  [[nodiscard]] bool has(std::string_view key) const { return value_.find(key).has_value(); }
-  [[nodiscard]] std::optional<Value> find(std::string_view key) const { return value_.find(key); }
+  [[nodiscard]] bool has(std::string_view key) const { return find(key).has_value(); }
+  [[nodiscard]] std::optional<Value> find(std::string_view key) const;
   /// Where the key stands; the table's place where it is absent.
   [[nodiscard]] Place key_place(std::string_view key) const;
 
@@ -111,7 +111,12 @@ class Table {
   }
 
  private:
-  void check_keys() const;
+  struct Present {
+    std::string_view key;
+    Value value;
+  };
+
+  void take_keys();
   /// The items of a list that are texts, the others reported.
   [[nodiscard]] std::vector<Value> usable_items(std::string_view key, const Value& list,
                                                 bool once) const;
@@ -121,6 +126,7 @@ class Table {
   Value value_;
   const Kind* kind_;
   std::string_view name_;
+  std::vector<Present> present_;  // of the keys that the kind knows
 };
 
 /// A valid name to go on reading a table with, whose own name cannot be used.

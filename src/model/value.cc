@@ -80,12 +80,20 @@ std::vector<Entry> Value::entries() const {
   return out;
 }
 
-void Value::each_key(const std::function<void(std::string_view)>& see) const {
+void Value::each(const std::function<void(std::string_view, const Value&)>& see) const {
   if (const auto* table = node(node_).as_table()) {
     for (const auto& [key, value] : *table) {
-      see(key.str());
+      see(key.str(), Value(&value, *source_));
     }
   }
+}
+
+std::optional<std::size_t> Value::size() const {
+  if (const auto* array = node(node_).as_array()) {
+    return array->size();
+  }
+  const auto* table = node(node_).as_table();
+  return table == nullptr ? std::nullopt : std::optional(table->size());
 }
 
 std::optional<Value> Value::find(std::string_view key) const {

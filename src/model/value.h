@@ -43,8 +43,10 @@ class Value {
   [[nodiscard]] bool is_block() const;
   /// The entries of a table, sorted by key; none where it is not a table.
   [[nodiscard]] std::vector<Entry> entries() const;
-  /// Calls `see` with each key of a table, without building their entries.
-  void each_key(const std::function<void(std::string_view)>& see) const;
+  /// Calls `see` with each key and value of a table, without building their entries.
+  void each(const std::function<void(std::string_view, const Value&)>& see) const;
+  /// How many items a list, or entries a table, has.
+  [[nodiscard]] std::optional<std::size_t> size() const;
   /// The table's value of that key.
   [[nodiscard]] std::optional<Value> find(std::string_view key) const;
 
