@@ -25,9 +25,9 @@ BusShape bus_shape(const model::Mesh& mesh) {
 broker::ServerSettings server_settings(const model::Mesh& mesh, const inventory::StatePaths& paths,
                                        const std::optional<bus::Version>& server) {
   broker::ServerSettings settings;
-  settings.server_name = "mesh-" + mesh.name;
-  settings.ack_flag = server && *server >= kKnowsAckFlag;
   if (mesh.bus.managed) {
+    settings.server_name = "mesh-" + mesh.name;
+    settings.ack_flag = server && *server >= kKnowsAckFlag;  // no reload changes it
     settings.listen = mesh.bus.listen_or_default();
     settings.store_dir = paths.jetstream();
   }

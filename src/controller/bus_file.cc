@@ -22,6 +22,8 @@ constexpr std::size_t kLargestConfig = 1U << 30U;
 constexpr std::chrono::milliseconds kCommandTimeout{120'000};
 // 10,000 modules reload in 2.8 s on an idle machine; a busy one takes much longer.
 constexpr std::chrono::milliseconds kReloadTimeout{120'000};
+// A command that ended well and was not heeded: the server refused the file in its own log.
+constexpr std::chrono::milliseconds kHeeded{30'000};
 
 std::string config_path(const inventory::State& state, const model::Mesh& mesh,
                         const std::string& root) {
@@ -43,8 +45,8 @@ Status run_command(const std::vector<std::string>& argv, const std::string& dire
   }
   if (!result->status.ok()) {
     const auto& words = result->err.empty() ? result->out : result->err;
-    return fail(Code::InvalidArgument, fmt::format("[bus] {} ended with {}: {}", what,
-                                                   result->status.text(), printable(words, 400)));
+    return fail(Code::PermissionDenied, fmt::format("[bus] {} ended with {}: {}", what,
+                                                    result->status.text(), printable(words, 400)));
   }
   return {};
 }
@@ -88,6 +90,7 @@ Result<std::string> BusFileSwap::prove_managed(const BusLink& link, const std::s
   MESH_CHECK(os::write_file_atomic(candidate, text, os::kPrivateFile));
   auto proof = bus::prove_config(link.managed->program, candidate, kCommandTimeout);
   if (!proof) {
+    proof.error().code = Code::PermissionDenied;  // its fault is not the operator's files
     return within("the bus refuses the new configuration; the old one stays in force",
                   std::move(proof).error());
   }
@@ -118,7 +121,7 @@ Status BusFileSwap::reload_by_command(BusLink& link, bool twice) {
   for (int round = 0; round < (twice ? 2 : 1); ++round) {
     MESH_TRY(const auto before, system.servers(link.servers.size()));
     MESH_CHECK(run_command(mesh_.bus.reload, root_, "reload"));
-    const os::Deadline deadline(kReloadTimeout);
+    const os::Deadline deadline(kHeeded);
     for (const auto& server : before) {
       while (true) {
         const auto now = system.server(server.id);
@@ -127,9 +130,11 @@ Status BusFileSwap::reload_by_command(BusLink& link, bool twice) {
         }
         MESH_CHECK(steps_.next("wait for the reload of server " + server.name));
         if (deadline.passed()) {
-          return fail(Code::Timeout, fmt::format("server {} did not read its configuration again "
-                                                 "within {} s of [bus] reload",
-                                                 server.name, kReloadTimeout.count() / 1000));
+          return fail(Code::Timeout,
+                      fmt::format("server {} did not read its configuration again "
+                                  "within {} s of [bus] reload",
+                                  server.name, kHeeded.count() / 1000),
+                      "its log says why");
         }
         std::this_thread::sleep_for(std::chrono::milliseconds{50});
       }

@@ -37,7 +37,7 @@ struct Reloaded {
 /// Puts `text` in force: the very program that runs proves it (`-t`, or [bus] test), the file is
 /// replaced in one step, the server reads it again, `twice` where accounts are new, and the reload
 /// is proved. Where any of it fails the old file is back and the server was told to read it again;
-/// the error says at what it failed. Errors: InvalidArgument (the server refuses the file),
+/// the error says at what it failed. Errors: PermissionDenied (the server refuses the file),
 /// Unavailable, Timeout.
 class BusFileSwap {
  public:

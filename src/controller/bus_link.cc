@@ -106,7 +106,15 @@ Result<BusLink> connect_bus(inventory::State& state, const model::Mesh& mesh,
     return connection;
   };
   MESH_TRY(auto system, dial(model::kControllerSystem));
-  MESH_TRY(auto servers, bus::SystemAccount(system, timeout).servers(address.managed ? 1 : 0));
+  auto answered = bus::SystemAccount(system, timeout).servers(address.managed ? 1 : 0);
+  if (!answered && answered.error().code == Code::Unavailable) {
+    // A server without users lets everybody in, but not into its system account.
+    answered = fail(Code::PermissionDenied, "the bus does not know this mesh's users");
+  }
+  if (!answered) {
+    return std::unexpected(login_error(std::move(answered).error(), mesh));
+  }
+  auto servers = std::move(*answered);
   MESH_CHECK(check_servers(servers));
   MESH_TRY(auto connection, dial(model::kController));
   MESH_TRY(auto ca, ca_of(mesh, root));

@@ -16,6 +16,7 @@
 #include "controller/apply.h"
 #include "controller/credentials.h"
 #include "controller/prove_principals.h"
+#include "model/subjects.h"
 
 namespace mesh::controller {
 
@@ -23,6 +24,7 @@ namespace {
 
 constexpr bus::Milliseconds kConnect{10'000};
 constexpr bus::Milliseconds kReload{120'000};
+constexpr bus::Milliseconds kIntroduced{3'000};
 
 /// One push; its parts in the order in which they happen.
 class Push {
@@ -70,18 +72,25 @@ class Push {
     if (!unknown) {
       return link;
     }
-    MESH_CHECK(introduce());
+    MESH_TRY(auto file, read_bus_file(state_, mesh(), location_.root));
+    if (file.in_force() != nullptr && file.in_force()->user(model::kController) != nullptr) {
+      return fail(
+          link.error().code,
+          fmt::format("{} names this mesh's users, and the bus does not know them", file.path),
+          "restart the server with that file included: it takes over a system account only "
+          "when it starts");
+    }
+    MESH_CHECK(introduce(std::move(file)));
     return connect_introduced();
   }
 
   /// An external server that does not know the controller yet gets a file with the controller
   /// alone.
-  Status introduce() {
+  Status introduce(BusFile file) {
     model::Mesh bare;
     bare.name = mesh().name;
     bare.bus = mesh().bus;
     const auto shape = bus_shape(bare);
-    MESH_TRY(auto file, read_bus_file(state_, mesh(), location_.root));
     MESH_TRY(auto hashes, state_.inventory.hashes());
     MESH_TRY(const auto made, missing_credentials(shape.users, hashes, edges_.random));
     MESH_CHECK(steps_.next("keep the controller's credentials"));
@@ -97,11 +106,18 @@ class Push {
   }
 
   Result<BusLink> connect_introduced() {
-    const os::Deadline deadline(kConnect);
+    const os::Deadline deadline(kIntroduced);
     while (true) {
       auto link = connect_bus(state_, mesh(), location_.root, kConnect);
-      if (link || deadline.passed() || link.error().code == Code::Unsupported) {
+      if (link || link.error().code == Code::Unsupported) {
         return link;
+      }
+      if (deadline.passed()) {
+        return fail(
+            Code::Unavailable, "the bus does not know this mesh's users yet",
+            fmt::format("restart the server with {} included, and push again: it takes over "
+                        "a system account only when it starts",
+                        mesh().bus.config.value_or("the file of [bus] config")));
       }
       MESH_CHECK(steps_.next("wait until the bus knows the controller"));
       std::this_thread::sleep_for(std::chrono::milliseconds{100});
