@@ -44,9 +44,10 @@ Status run_command(const std::vector<std::string>& argv, const std::string& dire
     return within(fmt::format("[bus] {} ({})", what, argv.front()), std::move(result).error());
   }
   if (!result->status.ok()) {
-    const auto& words = result->err.empty() ? result->out : result->err;
-    return fail(Code::PermissionDenied, fmt::format("[bus] {} ended with {}: {}", what,
-                                                    result->status.text(), printable(words, 400)));
+    const auto words = printable(result->err.empty() ? result->out : result->err, 400);
+    return fail(Code::PermissionDenied,
+                fmt::format("[bus] {} ended with {}{}{}", what, result->status.text(),
+                            words.empty() ? "" : ": ", words));
   }
   return {};
 }
@@ -168,7 +169,7 @@ Result<Reloaded> BusFileSwap::put(BusLink& link, const std::string& text, bool t
   if (!done) {
     auto error = std::move(done).error();
     if (auto back = put_back(link); !back) {
-      error.message += "; and the old file could not be put in force: " + back.error().message;
+      error.message += "; the old file is back, but the bus was not told: " + back.error().message;
     } else {
       error.message += "; the old configuration is in force";
     }
