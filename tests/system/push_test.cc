@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "os/process.h"
 #include "tests/system/push_world.h"
 
 /// Pushes against a real managed server of each version.
@@ -315,6 +316,39 @@ TEST_P(PushTest, CutOffAnywhereItIsContinued) {
     ASSERT_TRUE(world.as("one.telegram").has_value());
     ASSERT_EQ(world.as("two.telegram").has_value(), odd);
   }
+}
+
+/// Pushes the world's mesh in a process of its own, which is killed before its n-th outside call.
+Result<os::ExitStatus> push_killed_at(const controller::Location& location, int n) {
+  os::RunOptions options;
+  options.spawn.argv = {std::string(MESH_BINARY_DIR) + "/bin/push_killed_at", location.root,
+                        std::to_string(n)};
+  MESH_TRY(const auto result, os::run(options));
+  return result.status;
+}
+
+// The same with SIGKILL: no destructor runs, no transaction is ended, no lock is given back.
+TEST_P(PushTest, KilledAnywhereItIsContinued) {
+  ASSERT_TRUE(world.push().has_value());
+  bool finished = false;
+  for (int n = 1; n <= 60 && !finished; ++n) {
+    const bool odd = n % 2 == 1;
+    world.write("modules/audit/module.toml",
+                odd ? "consumes = [\"shop.order.placed\", \"shop.order.paid\"]\n"
+                    : "consumes = [\"shop.order.placed\"]\n");
+    world.declare(odd ? replaced(kMesh, "on = [\"one\"]", "on = [\"one\", \"two\"]")
+                      : std::string(kMesh));
+    const auto status = push_killed_at(world.location(), n);
+    ASSERT_TRUE(status.has_value()) << status.error().message;
+    finished = status->ok();
+    ASSERT_TRUE(finished || status->signal == SIGKILL) << n << ": " << status->text();
+    const auto mended = world.push();
+    ASSERT_TRUE(mended.has_value()) << "killed at " << n << ": " << mended.error().message;
+    ASSERT_TRUE(pushed().changes.empty()) << "killed at " << n;
+    ASSERT_TRUE(world.as("one.telegram").has_value());
+    ASSERT_EQ(world.as("two.telegram").has_value(), odd);
+  }
+  EXPECT_TRUE(finished);
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, PushTest, testing::ValuesIn(test::server_versions()),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -37,6 +38,21 @@ class CountingSteps : public controller::Steps {
   int fail_at_;
   int count_ = 0;
   std::string last_;
+};
+
+/// Kills its process, as the kernel would, before the `at`-th step.
+class KillingSteps : public CountingSteps {
+ public:
+  explicit KillingSteps(int at) : at_(at) {}
+  Status next(std::string_view what) override {
+    if (count() + 1 == at_) {
+      (void)::raise(SIGKILL);
+    }
+    return CountingSteps::next(what);
+  }
+
+ private:
+  int at_;
 };
 
 /// A mesh in a temporary directory, with its controller and a real managed server of one version.
