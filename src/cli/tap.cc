@@ -61,12 +61,13 @@ class Printer {
 };
 
 Result<std::uint64_t> count_of(const Arguments& arguments) {
-  const auto text = arguments.value("--count").value_or("0");
+  const auto given = arguments.value("--count");
+  const auto text = given.value_or("0");
   std::uint64_t count = 0;
   const auto* const end = text.data() + text.size();
   if (const auto read = std::from_chars(text.data(), end, count);
-      read.ec != std::errc() || read.ptr != end) {
-    return fail(Code::Usage, "--count takes a number");
+      read.ec != std::errc() || read.ptr != end || (given && count == 0)) {
+    return fail(Code::Usage, "--count takes a number, at least 1");
   }
   return count;
 }

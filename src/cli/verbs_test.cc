@@ -172,6 +172,13 @@ TEST_F(VerbsTest, WhoAndExplain) {
   EXPECT_FALSE(fs::exists(root_ + "/.mesh"));
 }
 
+TEST_F(VerbsTest, ATapOfNoMessagesIsNoTap) {
+  write_mesh();
+  for (const auto* count : {"0", "x", "-1", "1x", ""}) {
+    EXPECT_EQ(json({"tap", ">", "--count", count}, 64)["error"]["code"], "usage") << count;
+  }
+}
+
 TEST_F(VerbsTest, BusConfigIsTheSameBytesEachTime) {
   write_mesh();
   const auto first = mesh({"bus-config"});
