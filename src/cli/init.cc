@@ -19,7 +19,8 @@ constexpr mode_t kOrdinaryFile = 0644;
 /// where it is there, all is.
 Result<std::vector<std::string>> write_files(const std::string& root) {
   auto files = model::starting_mesh(model::mesh_name_from(fs::path(root).filename().string()));
-  std::ranges::stable_partition(files, [](const auto& file) { return file.path != "mesh.toml"; });
+  std::ranges::sort(
+      files, {}, [](const auto& file) { return std::pair(file.path == "mesh.toml", file.path); });
   std::vector<std::string> written;
   for (const auto& file : files) {
     const auto path = root + "/" + file.path;

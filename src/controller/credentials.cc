@@ -12,6 +12,9 @@ namespace {
 
 using inventory::NewCredential;
 
+/// Fewer hashes than this are not worth a thread of their own.
+constexpr std::size_t kWorthAThread = 32;
+
 struct Work {
   std::string principal;
   secrets::Secret random;
@@ -54,7 +57,6 @@ std::vector<std::string> users_of(std::span<const broker::Account> accounts) {
 Result<std::vector<NewCredential>> missing_credentials(std::span<const std::string> users,
                                                        const inventory::Hashes& hashes,
                                                        os::Random& random) {
-  constexpr std::size_t kWorthAThread = 32;
   const auto work = draw(users, hashes, random);
   const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
   const std::size_t share = std::max(kWorthAThread, (work.size() + cores - 1) / cores);

@@ -53,7 +53,8 @@ std::vector<Part> parts_of(const model::Mesh& mesh, const model::Module& module,
 }
 
 bool by_name(const NeededSecret& a, const NeededSecret& b) {
-  return std::tie(a.module, a.name) < std::tie(b.module, b.name);
+  return std::tie(a.module, a.name, a.place.file_name(), a.place.line) <
+         std::tie(b.module, b.name, b.place.file_name(), b.place.line);
 }
 
 bool same_name(const NeededSecret& a, const NeededSecret& b) {
@@ -119,7 +120,7 @@ std::vector<NeededSecret> needed_secrets(const model::Mesh& mesh) {
       }
     }
   }
-  std::ranges::stable_sort(all, by_name);
+  std::ranges::sort(all, by_name);
   const auto repeated = std::ranges::unique(all, same_name);
   all.erase(repeated.begin(), repeated.end());
   return all;
