@@ -1,5 +1,6 @@
-/// bench_floor DIR FILE OUT: what checking and composing cannot do without: every TOML file below DIR is
-/// read and parsed by the TOML library alone, and FILE's bytes are hashed and written to OUT.
+/// bench_floor DIR FILE OUT: what checking and composing cannot do without: every TOML file below
+/// DIR is read and parsed by the TOML library alone, and FILE's bytes are hashed and written to
+/// OUT.
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

@@ -1,8 +1,8 @@
-/// bench_make DIR MODULES NODES: the files of the bench's mesh in DIR, and two configurations of the
-/// server with its users, `accounts.conf` as Mesh composes it and `one.conf` with the same users in one
-/// account. Passwords are plain (`pw-` and the user) or, in the files ending in `.bcrypt.conf`, their
-/// bcrypt hashes. `@DIR@` and `@PORT@` stand for where it runs. Each file has a twin, `*.more.conf`,
-/// with one module more.
+/// bench_make DIR MODULES NODES: the files of the bench's mesh in DIR, and two configurations of
+/// the server with its users, `accounts.conf` as Mesh composes it and `one.conf` with the same
+/// users in one account. Passwords are plain (`pw-` and the user) or, in the files ending in
+/// `.bcrypt.conf`, their bcrypt hashes. `@DIR@` and `@PORT@` stand for where it runs. Each file has
+/// a twin, `*.more.conf`, with one module more.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

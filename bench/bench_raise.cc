@@ -1,6 +1,6 @@
-/// bench_raise URL USER PASSWORD ROUNDS: takes the consumers that `EVENTS` has, removes them, and makes them
-/// again, in turn by Mesh's own code and by a bare loop over the client library that keeps as many
-/// requests in flight and looks at nothing. Prints the rates of each round as JSON.
+/// bench_raise URL USER PASSWORD ROUNDS: takes the consumers that `EVENTS` has, removes them, and
+/// makes them again, in turn by Mesh's own code and by a bare loop over the client library that
+/// keeps as many requests in flight and looks at nothing. Prints the rates of each round as JSON.
 #include <nats/nats.h>
 
 #include <algorithm>
@@ -24,8 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kInFlight = 64;
 
 double rate(std::size_t count, Clock::time_point since) {
-  return static_cast<double>(count) /
-         std::chrono::duration<double>(Clock::now() - since).count();
+  return static_cast<double>(count) / std::chrono::duration<double>(Clock::now() - since).count();
 }
 
 /// The configuration that was asked for, out of the echo: without what the server adds.
@@ -147,7 +146,8 @@ int main(int argc, char** argv) {
     const double theirs = by_bare_loop(bare, requests);
     rounds.push_back({{"mesh", ours}, {"bare", theirs}});
   }
-  std::printf("%s\n", nlohmann::json({{"consumers", wanted.size()}, {"rounds", rounds}}).dump().c_str());
+  std::printf("%s\n",
+              nlohmann::json({{"consumers", wanted.size()}, {"rounds", rounds}}).dump().c_str());
   natsConnection_Destroy(bare);
   return 0;
 }

@@ -15,7 +15,8 @@ namespace mesh {
 [[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
 
 /// The candidate that a person most likely meant by `word` (edit distance, a swap counted once, at
-/// most a third of its length, at least 1, and less than all of it), or an empty string. Ties go to the first candidate.
+/// most a third of its length, at least 1, and less than all of it), or an empty string. Ties go to
+/// the first candidate.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
 /// True where `bytes` are well-formed UTF-8 (no overlong forms, surrogates or values past

@@ -23,8 +23,8 @@ inline std::string text(const nlohmann::json& object, const char* key) {
 
 inline std::uint64_t count(const nlohmann::json& object, const char* key) {
   const nlohmann::json& value = field(object, key);
-  const bool positive = value.is_number_unsigned() ||
-                        (value.is_number_integer() && value.get<std::int64_t>() >= 0);
+  const bool positive =
+      value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
   return positive ? value.get<std::uint64_t>() : 0;
 }
 

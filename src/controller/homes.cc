@@ -152,7 +152,7 @@ Result<UnitSpec> Homes::prepare(const model::Mesh& mesh, const Part& part) {
   spec.after = part.component->after;
   spec.environment = base_environment();
   spec.directory = (fs::path(root_) / part.module->path).lexically_normal().string();
-  auto environment = PartFiles(state_->paths, part).directory();
+  const auto environment = PartFiles(state_->paths, part).directory();
   if (separate_) {
     const auto home = fmt::format("{}/{}", base_, part.instance().text());
     MESH_TRY(const auto user, user_of(part.instance().text()));
@@ -160,8 +160,9 @@ Result<UnitSpec> Homes::prepare(const model::Mesh& mesh, const Part& part) {
     spec.identity = user;
     spec.directory = home + "/files";
     spec.environment["HOME"] = home;
+    const auto own = home + "/env";
     for (auto& [name, value] : prepared.variables) {
-      value = moved(value, environment, home + "/env");
+      value = moved(value, environment, own);
     }
   } else if (const auto caller = os::current_environment(); caller.contains("HOME")) {
     spec.environment["HOME"] = caller.at("HOME");

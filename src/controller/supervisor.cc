@@ -153,6 +153,7 @@ void Supervisor::stop_units(const std::vector<std::string>& names) {
 
 Status Supervisor::stop() {
   std::vector<std::string> all;
+  all.reserve(units_.size());
   for (const auto& [name, unit] : units_) {
     all.push_back(name);
   }
@@ -164,6 +165,7 @@ Status Supervisor::stop() {
 
 std::vector<ComponentState> Supervisor::states() const {
   std::vector<ComponentState> out = broken_;
+  out.reserve(broken_.size() + units_.size());
   for (const auto& [name, unit] : units_) {
     out.push_back(unit->state());
   }

@@ -11,8 +11,9 @@
 
 namespace mesh::test {
 
-/// The servers that every test of the bus runs on, `2.10` and `newest` (what Debian's testing suite has), whether or not they are
-/// there: a test whose server is missing fails with the words of `start`.
+/// The servers that every test of the bus runs on, `2.10` and `newest` (what Debian's testing suite
+/// has), whether or not they are there: a test whose server is missing fails with the words of
+/// `start`.
 [[nodiscard]] std::vector<std::string> server_versions();
 
 /// build/tools/nats-<version>/nats-server of this checkout.

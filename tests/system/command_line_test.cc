@@ -139,7 +139,8 @@ TEST_F(CommandLine, EveryVerbAnswersWithOneDocument) {
 TEST_F(CommandLine, StdoutThatCannotBeWritten) {
   EXPECT_EQ(shell("mesh grants > /dev/full").status.code, 1);
   EXPECT_EQ(shell("mesh grants --json >&-").status.code, 1);
-  EXPECT_EQ(shell("mesh history --json >&- 2>&-").status.code, 1) << "closed descriptors hit no file";
+  EXPECT_EQ(shell("mesh history --json >&- 2>&-").status.code, 1)
+      << "closed descriptors hit no file";
   EXPECT_EQ(mesh({"history"}).status.code, 0);
 }
 
