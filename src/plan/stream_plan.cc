@@ -96,13 +96,24 @@ Change created(const broker::WantedStream& wanted, const Observed& observed) {
   return out;
 }
 
+/// Consumers of the stream that Mesh did not make, and that would go with it.
+std::ptrdiff_t foreign_consumers(const Observed& observed, const std::string& stream) {
+  return std::count_if(observed.consumers.begin(), observed.consumers.end(),
+                       [&](const auto& consumer) {
+                         return consumer.stream == stream && mesh_id_of(consumer.config).empty();
+                       });
+}
+
 Change replaced(const broker::WantedStream& wanted, const ObservedStream& before,
                 const Observed& observed, const std::vector<std::string>& fixed) {
   auto out = change(Action::Replace, wanted.name, changes_fields(wanted.because, fixed));
   out.skipped = before.messages;
-  if (before.messages > 0) {
-    out.needs_yes = fmt::format("the server cannot change {} of a stream: its {} go",
-                                join(fixed, ", "), messages_text(before.messages));
+  const auto foreign = foreign_consumers(observed, wanted.name);
+  if (before.messages > 0 || foreign > 0) {
+    out.needs_yes = fmt::format(
+        "the server cannot change {} of a stream: its {} go, and {} consumers that mesh did not "
+        "make",
+        join(fixed, ", "), messages_text(before.messages), foreign);
   }
   auto config = wanted.config;
   start_sources(config, nullptr, observed);
@@ -123,10 +134,7 @@ Change updated(const broker::WantedStream& wanted, const ObservedStream& before,
 Change removed(const ObservedStream& before, const Observed& observed) {
   auto out = change(Action::Delete, before.name, {"nothing declared needs it any more", {}});
   out.skipped = before.messages;
-  const auto foreign = std::count_if(
-      observed.consumers.begin(), observed.consumers.end(), [&](const auto& consumer) {
-        return consumer.stream == before.name && mesh_id_of(consumer.config).empty();
-      });
+  const auto foreign = foreign_consumers(observed, before.name);
   if (before.messages > 0) {
     out.needs_yes = fmt::format("it holds {}", messages_text(before.messages));
   } else if (foreign > 0) {
