@@ -55,6 +55,15 @@ class KillingSteps : public CountingSteps {
   int at_;
 };
 
+/// The system's clock, which a test may put forward.
+class ForwardClock : public os::SystemClock {
+ public:
+  [[nodiscard]] os::Monotonic monotonic() const override {
+    return os::SystemClock::monotonic() + ahead;
+  }
+  std::chrono::milliseconds ahead{0};
+};
+
 /// A mesh in a temporary directory, with its controller and a real managed server of one version.
 class PushWorld {
  public:
@@ -68,6 +77,10 @@ class PushWorld {
   /// Starts the controller; a second call first ends the one before.
   void start();
   void stop() { controller_.reset(); }
+  /// What the controller does when its time has come again.
+  void tick_later();
+  /// Another program in place of the version's server; takes effect with `declare`.
+  void use_program(const std::string& program) { program_ = program; }
 
   [[nodiscard]] Result<controller::PushReport> push(controller::PushOptions options = {});
   [[nodiscard]] Result<controller::PushReport> push(controller::Steps& steps,
@@ -91,8 +104,7 @@ class PushWorld {
   TemporaryDirectory directory_;
   int port_;
   std::string program_;
-  std::string bus_table_;
-  os::SystemClock clock_;
+  ForwardClock clock_;
   os::SystemRandom random_;
   controller::Location location_;
   std::optional<inventory::State> state_;
@@ -114,8 +126,6 @@ T must(Result<T> result) {
 
 inline PushWorld::PushWorld(const std::string& version, std::string mesh_toml)
     : port_(free_port()), program_(server_program(version).string()) {
-  bus_table_ =
-      fmt::format("\n[bus]\nlisten = \"127.0.0.1:{}\"\nprogram = \"{}\"\n", port_, program_);
   location_.root = directory_.path().string();
   location_.state = location_.root + "/.mesh";
   declare(mesh_toml);
@@ -128,7 +138,9 @@ inline void PushWorld::write(const std::string& path, const std::string& text) c
 }
 
 inline void PushWorld::declare(const std::string& mesh_toml) {
-  write("mesh.toml", mesh_toml + bus_table_);
+  write("mesh.toml",
+        mesh_toml +
+            fmt::format("\n[bus]\nlisten = \"127.0.0.1:{}\"\nprogram = \"{}\"\n", port_, program_));
 }
 
 inline model::Reading PushWorld::reading() const {
@@ -150,6 +162,11 @@ inline void PushWorld::start() {
   const auto declared = reading();
   controller_ = detail::must(controller::Controller::start(*state_, location_, *declared.mesh,
                                                            edges(), [](std::string_view) {}));
+}
+
+inline void PushWorld::tick_later() {
+  clock_.ahead += std::chrono::minutes{1};
+  controller_->tick();
 }
 
 inline Result<controller::PushReport> PushWorld::push(controller::PushOptions options) {
