@@ -1,6 +1,7 @@
 #include "os/child.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -179,7 +180,7 @@ Result<Plan> make_plan(const SpawnOptions& options, const ChildStreams& streams)
             ::getpid(),
             -1};
   for (const auto& [name, value] : environment) {
-    plan.environment_texts.push_back(name + "=" + value);
+    plan.environment_texts.push_back(fmt::format("{}={}", name, value));
   }
   plan.environment = pointers(plan.environment_texts);
   return plan;

@@ -59,7 +59,7 @@ Status remove_at(int parent, const std::string& name, const std::string& shown) 
   Fd dir;
   MESH_TRY(const auto names, names_in(parent, name, shown, dir));
   for (const std::string& inner : names) {
-    MESH_CHECK(remove_at(dir.get(), inner, shown + "/" + inner));
+    MESH_CHECK(remove_at(dir.get(), inner, fmt::format("{}/{}", shown, inner)));
   }
   if (::unlinkat(parent, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) {
     return fail_errno(shown, errno);
