@@ -277,12 +277,12 @@ class Consumers {
 }  // namespace
 
 model::From earliest(model::From a, model::From b) {
-  using Kind = model::From::Kind;
+  using FromKind = model::From::Kind;
   const auto rank = [](const model::From& from) {
-    return std::tuple(from.kind == Kind::All   ? 0
-                      : from.kind == Kind::Age ? 1
-                                               : 2,
-                      from.kind == Kind::Age ? -from.age : milliseconds{});
+    return std::tuple(from.kind == FromKind::All   ? 0
+                      : from.kind == FromKind::Age ? 1
+                                                   : 2,
+                      from.kind == FromKind::Age ? -from.age : milliseconds{});
   };
   return rank(b) < rank(a) ? b : a;
 }

@@ -151,15 +151,15 @@ TEST(Objects, TheEventsThatFeedASeatAreOneSource) {
 
 TEST(Objects, AConsumerStartsAtTheEarliestOfItsEvents) {
   using std::chrono::hours;
-  using Kind = model::From::Kind;
+  using FromKind = model::From::Kind;
   const model::From fresh{};
-  const model::From all{Kind::All, {}};
-  const model::From hour{Kind::Age, hours(1)};
-  const model::From day{Kind::Age, hours(24)};
-  EXPECT_EQ(earliest(fresh, hour).kind, Kind::Age);
+  const model::From all{FromKind::All, {}};
+  const model::From hour{FromKind::Age, hours(1)};
+  const model::From day{FromKind::Age, hours(24)};
+  EXPECT_EQ(earliest(fresh, hour).kind, FromKind::Age);
   EXPECT_EQ(earliest(day, hour).age, hours(24));
   EXPECT_EQ(earliest(hour, day).age, hours(24));
-  EXPECT_EQ(earliest(all, day).kind, Kind::All);
+  EXPECT_EQ(earliest(all, day).kind, FromKind::All);
   const auto mesh = test::MeshBuilder()
                         .node("one")
                         .module("m", {"one"})

@@ -14,7 +14,7 @@ namespace mesh::broker {
 
 namespace {
 
-using Seats = std::map<std::string_view, const model::Seat*>;
+using SeatsByName = std::map<std::string_view, const model::Seat*>;
 
 void add(std::vector<Grant>& grants, std::string subject, std::string text, const Place& place) {
   grants.push_back(Grant{std::move(subject), Because{std::move(text), place}});
@@ -57,7 +57,7 @@ void grant_seat(Principal& p, const model::Seat& seat, const Place& place) {
   }
 }
 
-void grant_declared(Principal& p, const model::Module& module, const Seats& seats) {
+void grant_declared(Principal& p, const model::Module& module, const SeatsByName& seats) {
   const auto& file = *module.file;
   for (const auto& event : file.emits) {
     add(p.publish, model::event_subject(module.name, event.value), "emits " + event.value.text(),
@@ -82,7 +82,8 @@ void grant_declared(Principal& p, const model::Module& module, const Seats& seat
   }
 }
 
-Principal instance(const model::Module& module, const model::NodeName& node, const Seats& seats) {
+Principal instance(const model::Module& module, const model::NodeName& node,
+                   const SeatsByName& seats) {
   const model::InstanceName name{node, module.name};
   Principal p;
   p.name = name.text();
@@ -152,7 +153,7 @@ Principal controller_tools(const model::Mesh& mesh) {
 }  // namespace
 
 std::vector<Principal> principals(const model::Mesh& mesh) {
-  Seats seats;
+  SeatsByName seats;
   for (const auto& seat : mesh.seats) {
     seats.emplace(seat.name.text(), &seat);
   }

@@ -25,7 +25,7 @@ const Principal& find(const std::vector<Principal>& all, const std::string& name
   return kNone;
 }
 
-Subjects subjects(const std::vector<Grant>& grants) {
+Subjects subjects_of(const std::vector<Grant>& grants) {
   Subjects out;
   for (const auto& grant : grants) {
     out.push_back(grant.subject);
@@ -53,8 +53,8 @@ void expect_table(const model::Mesh& mesh, const std::vector<Row>& rows) {
   const auto all = principals(mesh);
   for (const auto& row : rows) {
     const auto& p = find(all, row.name);
-    EXPECT_EQ(subjects(p.publish), row.publish) << row.name;
-    EXPECT_EQ(subjects(p.subscribe), row.subscribe) << row.name;
+    EXPECT_EQ(subjects_of(p.publish), row.publish) << row.name;
+    EXPECT_EQ(subjects_of(p.subscribe), row.subscribe) << row.name;
   }
 }
 
@@ -136,7 +136,7 @@ TEST(Principals, KeepOneGrantOfASubject) {
   const auto mesh =
       test::MeshBuilder().node("one").module("m", {"one"}).emits("e").emits("e").mesh();
   const auto all = principals(mesh);
-  EXPECT_EQ(subjects(find(all, "one.m").publish).back(), "mesh.mod.m.event.e");
+  EXPECT_EQ(subjects_of(find(all, "one.m").publish).back(), "mesh.mod.m.event.e");
   EXPECT_EQ(find(all, "one.m").publish.size(), 4U);
 }
 

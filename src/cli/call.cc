@@ -12,7 +12,6 @@ namespace mesh::cli {
 namespace {
 
 constexpr std::size_t kLargest = 1U << 20U;  // the bus takes no more in one message
-constexpr bus::Milliseconds kConnect{10'000};
 
 /// The tool that was asked for, in the declarations.
 Result<const model::Tool*> find_tool(const model::Mesh& mesh, const model::ToolRef& wanted) {
@@ -78,7 +77,7 @@ Result<Outcome> run_call(Context& context, const Arguments& arguments) {
            controller::connect_options(state, declared.mesh(), declared.location.root, address,
                                        model::kControllerTools,
                                        std::string("_INBOX.") + model::kControllerTools));
-  options.timeout = kConnect;
+  options.timeout = controller::kBusTimeout;
   MESH_TRY(auto connection, bus::Connection::connect(options));
   auto answer = connection.request(model::tool_subject(wanted->module, wanted->tool), payload,
                                    context.timeout.value_or(tool->timeout));

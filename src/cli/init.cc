@@ -13,8 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kOrdinaryFile = 0644;
-
 /// Writes what is missing of a starting mesh; the paths that were written. mesh.toml comes last:
 /// where it is there, all is.
 Result<std::vector<std::string>> write_files(const std::string& root) {
@@ -28,7 +26,7 @@ Result<std::vector<std::string>> write_files(const std::string& root) {
       continue;
     }
     MESH_CHECK(os::make_dirs(os::dir_name(path)));
-    MESH_CHECK(os::write_file_atomic(path, file.bytes, kOrdinaryFile));
+    MESH_CHECK(os::write_file_atomic(path, file.bytes, os::kOrdinaryFile));
     written.push_back(file.path);
   }
   std::ranges::sort(written);

@@ -7,16 +7,15 @@ namespace mesh::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout{60'000};
-constexpr bus::Milliseconds kConnect{10'000};
+constexpr std::chrono::milliseconds kPlanTimeout{60'000};
 
 Result<Outcome> run_plan(Context& context, const Arguments& arguments) {
   MESH_TRY(const auto declared, declarations(context));
   MESH_TRY(auto state, open_state(context, declared));
-  controller::OperatorSteps steps(context.interrupt, context.timeout.value_or(kTimeout),
+  controller::OperatorSteps steps(context.interrupt, context.timeout.value_or(kPlanTimeout),
                                   [&](std::string_view line) { context.say(line); });
-  MESH_TRY(auto link,
-           controller::connect_bus(state, declared.mesh(), declared.location.root, kConnect));
+  MESH_TRY(auto link, controller::connect_bus(state, declared.mesh(), declared.location.root,
+                                              controller::kBusTimeout));
   const controller::PlanRequest request{declared.location, declared.reading,
                                         arguments.flag("--adopt"), context.clock.now()};
   MESH_TRY(const auto plan, controller::make_plan(state, request, link, steps));

@@ -10,7 +10,7 @@ namespace mesh::cli {
 
 namespace {
 
-constexpr std::chrono::milliseconds kTimeout{600'000};
+constexpr std::chrono::milliseconds kPushTimeout{600'000};
 
 /// No machine reports yet: what runs there is not known to the controller.
 Json nodes_json(const model::Mesh& mesh) {
@@ -57,7 +57,7 @@ Result<Outcome> run_push(Context& context, const Arguments& arguments) {
   MESH_TRY(const auto declared, declarations(context));
   MESH_CHECK(check_node(arguments, declared.mesh()));
   MESH_TRY(auto state, open_state(context, declared));
-  controller::OperatorSteps steps(context.interrupt, context.timeout.value_or(kTimeout),
+  controller::OperatorSteps steps(context.interrupt, context.timeout.value_or(kPushTimeout),
                                   [&](std::string_view line) { context.say(line); });
   controller::PushOptions options;
   options.digest = arguments.value("--plan");

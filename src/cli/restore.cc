@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::size_t kLargestBackup = std::size_t{2} << 30U;
 constexpr std::size_t kLargestKeyText = 4096;
-constexpr mode_t kOrdinaryFile = 0644;
 
 Result<secrets::Secret> recovery_bytes(Context& context, const Arguments& arguments) {
   if (const auto file = arguments.value("--recovery-key")) {
@@ -32,7 +31,7 @@ Status put_lock(const controller::Location& location, const std::string& bytes) 
   if (bytes.empty() || os::exists(path)) {
     return {};
   }
-  return os::write_file_atomic(path, bytes, kOrdinaryFile);
+  return os::write_file_atomic(path, bytes, os::kOrdinaryFile);
 }
 
 Result<Outcome> run_restore(Context& context, const Arguments& arguments) {

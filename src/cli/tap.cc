@@ -16,7 +16,6 @@ namespace mesh::cli {
 
 namespace {
 
-constexpr bus::Milliseconds kConnect{10'000};
 constexpr int kSlice = 100;  // milliseconds
 
 Json message_json(const bus::Message& message, const std::string& time) {
@@ -81,12 +80,12 @@ Result<Outcome> run_tap(Context& context, const Arguments& arguments) {
   MESH_TRY(const auto count, count_of(arguments));
   MESH_TRY(const auto declared, declarations(context));
   MESH_TRY(auto state, open_state(context, declared));
-  MESH_TRY(auto link,
-           controller::connect_bus(state, declared.mesh(), declared.location.root, kConnect));
+  MESH_TRY(auto link, controller::connect_bus(state, declared.mesh(), declared.location.root,
+                                              controller::kBusTimeout));
   Printer printer(context, count);
   MESH_TRY(const auto subscription,
            link.mesh.subscribe(subject, {}, [&](const bus::Message& one) { printer.print(one); }));
-  MESH_CHECK(link.mesh.flush(kConnect));
+  MESH_CHECK(link.mesh.flush(controller::kBusTimeout));
   context.say("listening to " + subject + (context.timeout ? "" : ", until Ctrl-C"));
   const os::Deadline deadline(context.timeout.value_or(os::Milliseconds{0}));
   while (!printer.done() && !(context.timeout && deadline.passed()) &&

@@ -13,7 +13,7 @@ namespace mesh::cli {
 
 namespace {
 
-constexpr os::Milliseconds kTimeout{600'000};
+constexpr os::Milliseconds kUpTimeout{600'000};
 constexpr os::Milliseconds kDetachedTimeout{120'000};
 
 /// The command that is this one in the foreground, quiet about what the components print.
@@ -49,7 +49,7 @@ Outcome came_up(const controller::RunState& state) {
 /// Where one is up already, what is declared now is pushed to it.
 Result<std::int64_t> push_to_running(Context& context, const Declarations& declared,
                                      inventory::State& state, bool yes) {
-  controller::OperatorSteps steps(context.interrupt, context.timeout.value_or(kTimeout),
+  controller::OperatorSteps steps(context.interrupt, context.timeout.value_or(kUpTimeout),
                                   [&](std::string_view line) { context.say(line); });
   controller::PushOptions options;
   options.verb = "up";
@@ -103,7 +103,7 @@ Result<Outcome> run_up_verb(Context& context, const Arguments& arguments) {
     }
   };
   MESH_CHECK(controller::run_up(state, declared.location, declared.reading,
-                                {yes, context.timeout.value_or(kTimeout)},
+                                {yes, context.timeout.value_or(kUpTimeout)},
                                 {context.clock, context.random}, context.interrupt, on_line, say));
   return Outcome{};
 }
@@ -114,7 +114,7 @@ Result<Outcome> run_down(Context& context, const Arguments& /*arguments*/) {
   bool ended = false;
   if (inventory::state_exists(location.state)) {
     MESH_TRY(ended, controller::down(inventory::StatePaths(location.state),
-                                     context.timeout.value_or(kTimeout)));
+                                     context.timeout.value_or(kUpTimeout)));
   }
   outcome.document = Json{{"ended", ended}};
   outcome.text = ended ? "ended\n" : "nothing runs\n";

@@ -42,6 +42,9 @@ struct BusAddress {
     inventory::State& state, const model::Mesh& mesh, const std::string& root,
     const BusAddress& address, const std::string& principal, const std::string& inbox);
 
+/// How long a login, or one request, waits for the bus to answer.
+inline constexpr bus::Milliseconds kBusTimeout{10'000};
+
 /// Connects, and refuses servers that cannot hold what Mesh declares (older than 2.10, or with the
 /// second shape of acknowledgements). Errors: Unavailable, PermissionDenied (it runs with other
 /// credentials), Unsupported.

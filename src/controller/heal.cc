@@ -14,7 +14,6 @@ namespace mesh::controller {
 namespace {
 
 constexpr std::chrono::seconds kEvery{30};
-constexpr bus::Milliseconds kConnect{5000};
 
 /// Nobody interrupts a healer: what it does is short.
 class Quiet : public Steps {
@@ -53,7 +52,7 @@ Status Healer::heal() {
   }
   MESH_TRY(const auto lock, inventory::lock_state(state_.paths.root(), "controller", edges_.clock));
   if (!link_ || !link_->mesh.is_connected()) {
-    MESH_TRY(auto link, connect_bus(state_, recorded->mesh, root_, kConnect));
+    MESH_TRY(auto link, connect_bus(state_, recorded->mesh, root_, kBusTimeout));
     link_.emplace(std::move(link));
   }
   Quiet steps;

@@ -13,7 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kLargestIgnore = 1U << 20U;
-constexpr mode_t kOrdinaryFile = 0644;
 
 /// The line without what does not change its meaning here: slashes around it, white space behind.
 std::string_view core(std::string_view line) {
@@ -40,7 +39,7 @@ std::string file_of(const std::string& path) {
 
 mode_t mode_of(const std::string& path) {
   struct stat found{};
-  return stat(path.c_str(), &found) == 0 ? found.st_mode & 0777U : kOrdinaryFile;
+  return stat(path.c_str(), &found) == 0 ? found.st_mode & 0777U : os::kOrdinaryFile;
 }
 
 }  // namespace

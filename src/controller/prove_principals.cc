@@ -14,7 +14,7 @@ namespace mesh::controller {
 
 namespace {
 
-constexpr bus::Milliseconds kTimeout{10'000};
+constexpr bus::Milliseconds kLoginTimeout{10'000};
 constexpr std::size_t kAtOnce = 4;
 
 struct Login {
@@ -31,7 +31,7 @@ Status prove(const Login& login) {
   if (subject.empty()) {
     return {};
   }
-  auto answer = connection->request(subject, {}, kTimeout);
+  auto answer = connection->request(subject, {}, kLoginTimeout);
   if (!answer) {
     return within(fmt::format("{} asks for its consumer", login.principal->name),
                   std::move(answer).error());
@@ -97,7 +97,7 @@ Status prove_principals(inventory::State& state, const model::Mesh& mesh, const 
   for (const auto& principal : principals) {
     MESH_TRY(auto options,
              connect_options(state, mesh, root, address, principal.name, inbox_of(principal)));
-    options.timeout = kTimeout;
+    options.timeout = kLoginTimeout;
     logins.push_back({&principal, std::move(options)});
   }
   return logins.empty() ? Status() : prove_all(logins, steps);

@@ -22,7 +22,6 @@ namespace mesh::controller {
 
 namespace {
 
-constexpr bus::Milliseconds kConnect{10'000};
 constexpr bus::Milliseconds kReload{120'000};
 constexpr bus::Milliseconds kIntroduced{3'000};
 
@@ -65,7 +64,7 @@ class Push {
 
   Result<BusLink> connect() {
     MESH_CHECK(steps_.next("connect to the bus"));
-    auto link = connect_bus(state_, mesh(), location_.root, kConnect);
+    auto link = connect_bus(state_, mesh(), location_.root, kBusTimeout);
     const bool unknown =
         !link && !mesh().bus.managed &&
         (link.error().code == Code::PermissionDenied || link.error().code == Code::NotFound);
@@ -108,7 +107,7 @@ class Push {
   Result<BusLink> connect_introduced() {
     const os::Deadline deadline(kIntroduced);
     while (true) {
-      auto link = connect_bus(state_, mesh(), location_.root, kConnect);
+      auto link = connect_bus(state_, mesh(), location_.root, kBusTimeout);
       if (link || link.error().code == Code::Unsupported) {
         return link;
       }

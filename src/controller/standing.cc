@@ -15,8 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr bus::Milliseconds kConnect{5000};
-
 /// Nobody interrupts: a few requests with deadlines of their own.
 class Quiet : public Steps {
  public:
@@ -31,7 +29,8 @@ std::optional<std::string> first_time(bus::Connection& mesh, const std::string& 
   std::optional<std::string> oldest;
   for (const auto& filter : filters) {
     const json question = {{"seq", sequence}, {"next_by_subj", filter}};
-    const auto answer = mesh.request("$JS.API.STREAM.MSG.GET." + stream, question.dump(), kConnect);
+    const auto answer =
+        mesh.request("$JS.API.STREAM.MSG.GET." + stream, question.dump(), kBusTimeout);
     const auto found =
         answer ? bus::read_api_answer(*answer) : Result<json>(std::unexpected(answer.error()));
     if (!found || !found->contains("message")) {
@@ -113,7 +112,7 @@ void add_seats(Standing& standing, BusLink& link, const model::Mesh& mesh,
 
 Status ask(Standing& standing, inventory::State& state, const model::Mesh& mesh,
            const std::string& root, os::WallTime now) {
-  MESH_TRY(auto link, connect_bus(state, mesh, root, kConnect));
+  MESH_TRY(auto link, connect_bus(state, mesh, root, kBusTimeout));
   Quiet steps;
   MESH_TRY(const auto observed, observe(link.mesh, steps));
   MESH_TRY(const auto connected, connected_users(link.system, steps));

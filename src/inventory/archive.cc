@@ -14,7 +14,7 @@ void put_number(std::string& out, std::uint64_t value, std::size_t bytes) {
   }
 }
 
-std::unexpected<Error> damaged() {
+std::unexpected<Error> damaged_archive() {
   return fail(Code::Corrupt, "the archive is damaged");
 }
 
@@ -26,7 +26,7 @@ class Reader {
 
   Result<std::string_view> take(std::uint64_t count) {
     if (count > rest_.size()) {
-      return damaged();
+      return damaged_archive();
     }
     const std::string_view piece = rest_.substr(0, count);
     rest_.remove_prefix(count);
@@ -68,7 +68,7 @@ Result<Archive> unpack(std::string_view bytes) {
     MESH_TRY(const std::string_view name, reader.take(length));
     MESH_TRY(const std::string_view content, reader.take(size));
     if (!files.emplace(name, content).second) {
-      return damaged();
+      return damaged_archive();
     }
   }
   return files;

@@ -33,7 +33,7 @@ void wipe_all(Archive& files) {
   }
 }
 
-std::unexpected<Error> damaged() {
+std::unexpected<Error> damaged_backup() {
   return fail(Code::Corrupt, "the backup is damaged", "use another copy of it");
 }
 
@@ -49,11 +49,11 @@ Result<Parsed> parse(std::string_view bytes) {
                 "give a file that `mesh backup` wrote");
   }
   if (bytes.size() < kFirstLine.size() + secrets::kPublicKeyBytes + kDigest) {
-    return damaged();
+    return damaged_backup();
   }
   const std::string_view body = bytes.substr(0, bytes.size() - kDigest);
   if (sha256_hex(body) != bytes.substr(body.size())) {
-    return damaged();
+    return damaged_backup();
   }
   if (!body.starts_with(kFirstLine)) {
     return fail(Code::Unsupported, "the backup was made by a newer Mesh",
@@ -74,7 +74,7 @@ Result<Archive> open_backup(std::string_view bytes, const SigningKey& recovery_k
   for (const char* name : {kDatabase, kSealKey, kSignKey}) {
     if (!files.contains(name)) {
       wipe_all(files);
-      return damaged();
+      return damaged_backup();
     }
   }
   return files;

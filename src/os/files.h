@@ -26,6 +26,9 @@ inline constexpr mode_t kPrivateDir = 0700;
 /// NotFound, PermissionDenied.
 [[nodiscard]] Status check_private_file(const std::string& path);
 
+/// The mode of a file that holds nothing secret.
+inline constexpr mode_t kOrdinaryFile = 0644;
+
 /// Replaces `path` by `bytes` so that after a crash either the old file or the whole new one is
 /// there: a temporary file beside it, fsync, rename, fsync of the directory. `mode` is the new
 /// file's, whatever the umask. A symbolic link at `path` is replaced, never followed. Errors:

@@ -131,7 +131,7 @@ Hints hints() {
   return out;
 }
 
-std::vector<std::string> lines(const std::vector<Change>& changes) {
+std::vector<std::string> names_of(const std::vector<Change>& changes) {
   std::vector<std::string> out;
   for (const auto& change : changes) {
     out.push_back(std::string(action_name(change.action)) + " " + change.name);
@@ -159,11 +159,11 @@ TEST(BusPlan, RaisesWhatIsMissingAndNothingTwice) {
   const broker::Wanted wanted{{events()}, {instance("one", "audit")}};
   Bus bus;
   const auto first = planned(wanted, bus.observed);
-  EXPECT_EQ(lines(first), (Lines{"create EVENTS", "create EVENTS.one_audit"}));
+  EXPECT_EQ(names_of(first), (Lines{"create EVENTS", "create EVENTS.one_audit"}));
   // The stream comes with this push, so its first messages are not to be missed.
   EXPECT_EQ(first[1].operations[0].config["deliver_policy"], "all");
   bus.apply(first);
-  EXPECT_EQ(lines(planned(wanted, bus.observed)), Lines());
+  EXPECT_EQ(names_of(planned(wanted, bus.observed)), Lines());
 }
 
 TEST(BusPlan, StartsWhereItWasDeclared) {
@@ -188,7 +188,7 @@ TEST(BusPlan, UpdatesInPlaceAndKeepsWhereItStarted) {
   auto after = before;
   after.config["ack_wait"] = 5;
   const auto plan = planned({{events()}, {after}}, bus.observed);
-  ASSERT_EQ(lines(plan), Lines{"update EVENTS.one_audit"});
+  ASSERT_EQ(names_of(plan), Lines{"update EVENTS.one_audit"});
   EXPECT_EQ(plan[0].operations[0].request, Request::UpdateConsumer);
   EXPECT_EQ(plan[0].operations[0].config["deliver_policy"], "all");
   EXPECT_TRUE(plan[0].needs_yes.empty());
@@ -204,7 +204,7 @@ TEST(BusPlan, CountsTheMessagesThatAWidenedFilterSkips) {
   auto hints = plan::hints();
   hints.matching[asked[0]] = 7;
   const auto plan = planned(wider, bus.observed, hints);
-  ASSERT_EQ(lines(plan), Lines{"update EVENTS.one_audit"});
+  ASSERT_EQ(names_of(plan), Lines{"update EVENTS.one_audit"});
   EXPECT_EQ(plan[0].skipped, 7U);
   EXPECT_EQ(plan[0].redelivered, 0U);
 }
@@ -215,7 +215,7 @@ TEST(BusPlan, AModuleThatMovesTakesItsPlaceAlong) {
   bus.observed.consumers[0].delivered = {50, 13};
   bus.observed.consumers[0].waiting = 4;
   const auto plan = planned({{events()}, {instance("two", "audit")}}, bus.observed);
-  ASSERT_EQ(lines(plan), Lines{"move EVENTS.two_audit"});
+  ASSERT_EQ(names_of(plan), Lines{"move EVENTS.two_audit"});
   EXPECT_EQ(plan[0].redelivered, 3U);
   EXPECT_EQ(plan[0].skipped, 0U);
   EXPECT_TRUE(plan[0].needs_yes.empty());
@@ -232,7 +232,7 @@ TEST(BusPlan, AMoveThatWasCutOffIsFinishedUnasked) {
   const auto cut_off = planned(wanted, bus.observed);
   bus.apply(cut_off.at(0).operations.at(0));
   const auto plan = planned(wanted, bus.observed);
-  ASSERT_EQ(lines(plan), Lines{"delete EVENTS.one_audit"});
+  ASSERT_EQ(names_of(plan), Lines{"delete EVENTS.one_audit"});
   EXPECT_TRUE(plan[0].needs_yes.empty());
 }
 
@@ -244,7 +244,7 @@ TEST(BusPlan, AnotherNodeStartsAtTheLeastFloor) {
       planned({{events()},
                {instance("one", "audit"), instance("three", "audit"), instance("two", "audit")}},
               bus.observed);
-  ASSERT_EQ(lines(plan), Lines{"create EVENTS.three_audit"});
+  ASSERT_EQ(names_of(plan), Lines{"create EVENTS.three_audit"});
   EXPECT_EQ(plan[0].operations[0].config["opt_start_seq"], 31);
 }
 
@@ -256,7 +256,7 @@ TEST(BusPlan, ReplacesWhatCannotBeChangedAndAsksFirst) {
   bus.observed.consumers[0].unacknowledged = 2;
   const broker::Wanted wanted{{events()}, {instance("one", "audit")}};
   const auto plan = planned(wanted, bus.observed);
-  ASSERT_EQ(lines(plan), Lines{"replace EVENTS.one_audit"});
+  ASSERT_EQ(names_of(plan), Lines{"replace EVENTS.one_audit"});
   EXPECT_EQ(plan[0].redelivered, 2U);
   EXPECT_FALSE(plan[0].needs_yes.empty());
   EXPECT_EQ(plan[0].operations[1].config["opt_start_seq"], 41);
@@ -266,7 +266,7 @@ TEST(BusPlan, ReplacesWhatCannotBeChangedAndAsksFirst) {
   hints.floors = floors_at_risk(plan, bus.observed);
   bus.apply(plan[0].operations[0]);
   const auto rest = planned(wanted, bus.observed, hints);
-  ASSERT_EQ(lines(rest), Lines{"create EVENTS.one_audit"});
+  ASSERT_EQ(names_of(rest), Lines{"create EVENTS.one_audit"});
   EXPECT_EQ(rest[0].operations[0].config["opt_start_seq"], 41);
 }
 
@@ -276,10 +276,10 @@ TEST(BusPlan, AStreamThatMustBeReplacedTakesItsConsumersAlong) {
   bus.observed.streams[0].messages = 5;
   const broker::Wanted wanted{{events()}, {instance("one", "audit")}};
   const auto plan = planned(wanted, bus.observed);
-  EXPECT_EQ(lines(plan), (Lines{"replace EVENTS", "create EVENTS.one_audit"}));
+  EXPECT_EQ(names_of(plan), (Lines{"replace EVENTS", "create EVENTS.one_audit"}));
   EXPECT_NE(plan[0].needs_yes.find("5 messages"), std::string::npos);
   bus.apply(plan);
-  EXPECT_EQ(lines(planned(wanted, bus.observed)), Lines());
+  EXPECT_EQ(names_of(planned(wanted, bus.observed)), Lines());
 }
 
 TEST(BusPlan, RemovesItsOwnAndAsksWhereMessagesAreLost) {
@@ -290,7 +290,7 @@ TEST(BusPlan, RemovesItsOwnAndAsksWhereMessagesAreLost) {
   bus.observed.consumers[0].waiting = 1;
   bus.observed.streams[1].messages = 3;
   const auto plan = planned({{events()}, {}}, bus.observed);
-  EXPECT_EQ(lines(plan),
+  EXPECT_EQ(names_of(plan),
             (Lines{"delete EVENTS.one_audit", "delete EVENTS.one_shop", "delete SEAT_X"}));
   EXPECT_FALSE(plan[0].needs_yes.empty());
   EXPECT_TRUE(plan[1].needs_yes.empty());
@@ -303,7 +303,7 @@ TEST(BusPlan, TouchesNothingThatMeshDidNotMake) {
   bus.observed.streams.push_back({"ORDERS", {{"name", "ORDERS"}}, 9, 0, 0, 0});
   bus.observed.consumers.push_back({"EVENTS", "mine", {{"durable_name", "mine"}}, {}, {}, 3, 0});
   bus.observed.sort();
-  EXPECT_EQ(lines(planned({{events()}, {}}, bus.observed)), Lines());
+  EXPECT_EQ(names_of(planned({{events()}, {}}, bus.observed)), Lines());
 }
 
 TEST(BusPlan, RefusesOurNamesWithoutOurMark) {
@@ -315,7 +315,7 @@ TEST(BusPlan, RefusesOurNamesWithoutOurMark) {
   EXPECT_EQ(refused.error().code, Code::Conflict);
   auto adopting = hints();
   adopting.adopt = true;
-  EXPECT_EQ(lines(planned(wanted, bus.observed, adopting)), Lines{"update EVENTS"});
+  EXPECT_EQ(names_of(planned(wanted, bus.observed, adopting)), Lines{"update EVENTS"});
 }
 
 TEST(BusPlan, NamesTheStreamThatStandsInTheWay) {
@@ -351,12 +351,12 @@ TEST(BusPlan, ASourceStartsNowAndStaysThere) {
                        {"subject_transforms", {{{"src", "mesh.mod.a.event.b"}, {"dest", "c"}}}}};
   seat.config["sources"] = json::array({source});
   const auto plan = planned({{events(), seat}, {}}, bus.observed);
-  ASSERT_EQ(lines(plan), Lines{"create SEAT_X"});
+  ASSERT_EQ(names_of(plan), Lines{"create SEAT_X"});
   EXPECT_EQ(plan[0].operations[0].config["sources"][0]["opt_start_time"],
             "2026-02-03T04:05:06.708090001Z");
   bus.apply(plan);
   bus.observed.streams[0].last = 200;
-  EXPECT_EQ(lines(planned({{events(), seat}, {}}, bus.observed)), Lines());
+  EXPECT_EQ(names_of(planned({{events(), seat}, {}}, bus.observed)), Lines());
   seat.config["max_age"] = 7;
   const auto update = planned({{events(), seat}, {}}, bus.observed);
   EXPECT_EQ(update.at(0).operations.at(0).config["sources"][0]["opt_start_time"],
@@ -393,13 +393,13 @@ TEST(BusPlanProperty, OnePlanConverges) {
     const auto plan = planned(wanted, bus.observed);
     auto shuffled = wanted;
     std::shuffle(shuffled.consumers.begin(), shuffled.consumers.end(), random);
-    auto other = lines(planned(shuffled, bus.observed));
-    auto sorted = lines(plan);
+    auto other = names_of(planned(shuffled, bus.observed));
+    auto sorted = names_of(plan);
     std::sort(other.begin(), other.end());
     std::sort(sorted.begin(), sorted.end());
     ASSERT_EQ(other, sorted);
     bus.apply(plan);
-    ASSERT_EQ(lines(planned(wanted, bus.observed)), Lines()) << "round " << round;
+    ASSERT_EQ(names_of(planned(wanted, bus.observed)), Lines()) << "round " << round;
     ASSERT_EQ(bus.observed.consumers.size(), wanted.consumers.size());
     for (auto& consumer : bus.observed.consumers) {
       consumer.ack_floor = {static_cast<std::uint64_t>(pick(50)), 0};

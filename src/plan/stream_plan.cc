@@ -79,7 +79,7 @@ Operation operation(Request request, const std::string& stream, json config = {}
   return {request, stream, {}, std::move(config)};
 }
 
-Change change(Action action, const std::string& name, Because because) {
+Change stream_change(Action action, const std::string& name, Because because) {
   Change out;
   out.action = action;
   out.kind = Kind::Stream;
@@ -89,7 +89,7 @@ Change change(Action action, const std::string& name, Because because) {
 }
 
 Change created(const broker::WantedStream& wanted, const Observed& observed) {
-  auto out = change(Action::Create, wanted.name, wanted.because);
+  auto out = stream_change(Action::Create, wanted.name, wanted.because);
   auto config = wanted.config;
   start_sources(config, nullptr, observed);
   out.operations.push_back(operation(Request::CreateStream, wanted.name, std::move(config)));
@@ -106,7 +106,7 @@ std::ptrdiff_t foreign_consumers(const Observed& observed, const std::string& st
 
 Change replaced(const broker::WantedStream& wanted, const ObservedStream& before,
                 const Observed& observed, const std::vector<std::string>& fixed) {
-  auto out = change(Action::Replace, wanted.name, changes_fields(wanted.because, fixed));
+  auto out = stream_change(Action::Replace, wanted.name, changes_fields(wanted.because, fixed));
   out.skipped = before.messages;
   const auto foreign = foreign_consumers(observed, wanted.name);
   if (before.messages > 0 || foreign > 0) {
@@ -124,7 +124,7 @@ Change replaced(const broker::WantedStream& wanted, const ObservedStream& before
 
 Change updated(const broker::WantedStream& wanted, const ObservedStream& before,
                const Observed& observed, const std::vector<std::string>& fields) {
-  auto out = change(Action::Update, wanted.name, changes_fields(wanted.because, fields));
+  auto out = stream_change(Action::Update, wanted.name, changes_fields(wanted.because, fields));
   auto config = wanted.config;
   start_sources(config, &before, observed);
   out.operations.push_back(operation(Request::UpdateStream, wanted.name, std::move(config)));
@@ -132,7 +132,7 @@ Change updated(const broker::WantedStream& wanted, const ObservedStream& before,
 }
 
 Change removed(const ObservedStream& before, const Observed& observed) {
-  auto out = change(Action::Delete, before.name, {"nothing declared needs it any more", {}});
+  auto out = stream_change(Action::Delete, before.name, {"nothing declared needs it any more", {}});
   out.skipped = before.messages;
   const auto foreign = foreign_consumers(observed, before.name);
   if (before.messages > 0) {

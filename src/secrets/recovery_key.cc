@@ -8,8 +8,8 @@
 namespace mesh::secrets {
 namespace {
 
-constexpr std::string_view kPrefix = "mesh-recovery-";
-constexpr std::string_view kAlphabet = "abcdefghijklmnopqrstuvwxyz234567";
+constexpr std::string_view kRecoveryPrefix = "mesh-recovery-";
+constexpr std::string_view kBase32 = "abcdefghijklmnopqrstuvwxyz234567";
 constexpr std::size_t kCheckHexDigits = 6;
 constexpr std::size_t kGroup = 8;
 constexpr std::size_t kCharacters = 56;  // 35 bytes
@@ -30,7 +30,7 @@ std::string to_base32(std::string_view bytes) {
   for (const char byte : bytes) {
     bits = (bits << 8U) | static_cast<unsigned char>(byte);
     for (count += 8; count >= 5; count -= 5) {
-      out += kAlphabet[(bits >> (count - 5)) & 31U];
+      out += kBase32[(bits >> (count - 5)) & 31U];
     }
   }
   return out;
@@ -41,7 +41,7 @@ std::string from_base32(std::string_view digits) {
   std::uint32_t bits = 0;
   unsigned count = 0;
   for (const char c : digits) {
-    bits = (bits << 5U) | static_cast<std::uint32_t>(kAlphabet.find(c));
+    bits = (bits << 5U) | static_cast<std::uint32_t>(kBase32.find(c));
     count += 5;
     if (count >= 8) {
       count -= 8;
@@ -59,7 +59,7 @@ char plain_digit(char c) {
   c = c == '0' ? 'o' : c;
   c = c == '1' ? 'l' : c;
   c = c == '8' ? 'b' : c;
-  return kAlphabet.find(c) == std::string_view::npos ? '\0' : c;
+  return kBase32.find(c) == std::string_view::npos ? '\0' : c;
 }
 
 std::unexpected<Error> no_key(const char* why) {
@@ -101,7 +101,7 @@ Secret recovery_text(const SigningKey& key) {
     bytes += digit_pair(std::string_view(check).substr(i, 2));
   }
   std::string digits = to_base32(bytes);
-  std::string text(kPrefix);
+  std::string text(kRecoveryPrefix);
   for (std::size_t i = 0; i < digits.size(); i += kGroup) {
     text += (i == 0 ? "" : "-") + digits.substr(i, kGroup);
   }

@@ -10,7 +10,6 @@ constexpr const char* kInbox = "_INBOX.two.thief.loot";
 constexpr const char* kNext = "$JS.API.CONSUMER.MSG.NEXT.EVENTS.two_thief";
 constexpr const char* kInfo = "$JS.API.CONSUMER.INFO.EVENTS.two_thief";
 constexpr const char* kConsumed = "mesh.mod.audit.event.note.taken";
-constexpr const char* kOwnEvent = "mesh.mod.thief.event.loot.found";
 
 /// Sends without looking: a refusal is the server's matter, and what happened is seen elsewhere.
 void send(RawClient& thief, const std::string& subject, const std::string& payload,

@@ -10,7 +10,6 @@
 namespace mesh::test::escape {
 namespace {
 
-constexpr const char* kOwnEvent = "mesh.mod.thief.event.loot.found";
 constexpr const char* kOrders = "mesh.mod.shop.event.order.placed";
 constexpr const char* kTool = "mesh.mod.audit.tool.search";
 

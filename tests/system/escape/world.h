@@ -23,6 +23,8 @@ namespace mesh::test::escape {
 enum class Layout { Accounts, OneAccount };
 
 inline constexpr const char* kThief = "two.thief";
+/// The one event that the thief is declared to emit.
+inline constexpr const char* kOwnEvent = "mesh.mod.thief.event.loot.found";
 /// Part of every payload that the thief must never read.
 inline constexpr const char* kSecret = "SECRET";
 
