@@ -2,8 +2,8 @@
 
 build_packages=(g++ cmake ninja-build pkg-config ccache libnats-dev nlohmann-json3-dev libtomlplusplus-dev
   libsodium-dev libssl-dev libcrypt-dev libcli11-dev libfmt-dev libsqlite3-dev libgtest-dev libgmock-dev
-  librapidcheck-dev ca-certificates)
-test_packages=(python3 python3-jsonschema bash-completion)
+  librapidcheck-dev libcurl4-openssl-dev ca-certificates)
+test_packages=(python3 python3-jsonschema bash-completion docker-registry)
 lint_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 
 as_root() {
@@ -21,7 +21,8 @@ has_package() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# need_packages "why" package…: installs those that are missing.
+# need_packages "why" package…: installs those that are missing. A service that a package brings
+# (docker-registry) is not started: tests start their own.
 need_packages() {
   local why=$1 missing=() package
   shift
@@ -32,7 +33,7 @@ need_packages() {
   say "installing ${missing[*]} ($why)"
   mkdir -p build/log
   if ! { as_root apt-get update &&
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } \
+    as_root env DEBIAN_FRONTEND=noninteractive SYSTEMD_OFFLINE=1 apt-get install -y --no-install-recommends "${missing[@]}"; } \
     >build/log/apt.log 2>&1; then
     tail -n 20 build/log/apt.log >&2
     say "installing failed; the whole log is build/log/apt.log"
