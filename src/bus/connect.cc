@@ -22,7 +22,7 @@ constexpr int kPingsOut = 2;
 struct OptionsDeleter {
   void operator()(natsOptions* options) const { natsOptions_Destroy(options); }
 };
-using Options = std::unique_ptr<natsOptions, OptionsDeleter>;
+using OwnedOptions = std::unique_ptr<natsOptions, OptionsDeleter>;
 
 /// Remembers the first of many calls that failed.
 class FirstFailure {
@@ -47,11 +47,11 @@ natsStatus set_servers(natsOptions* options, const std::vector<std::string>& url
   return natsOptions_SetServers(options, list.data(), static_cast<int>(list.size()));
 }
 
-Result<Options> make_options(const ConnectOptions& wanted) {
+Result<OwnedOptions> make_options(const ConnectOptions& wanted) {
   natsOptions* made = nullptr;
   FirstFailure check;
   check(natsOptions_Create(&made));
-  Options options(made);
+  OwnedOptions options(made);
   check(set_servers(made, wanted.urls));
   check(natsOptions_SetNoRandomize(made, true));
   check(natsOptions_SetTimeout(made, wanted.timeout.count()));
@@ -95,7 +95,7 @@ Status ConnectionState::open(const ConnectOptions& wanted) {
   if (wanted.urls.empty()) {
     return fail(Code::InvalidArgument, "no address of the bus is known");
   }
-  MESH_TRY(const Options options, make_options(wanted));
+  MESH_TRY(const OwnedOptions options, make_options(wanted));
   auto owner = std::make_unique<Owner>(shared_from_this());
   natsOptions_SetErrorHandler(options.get(), &on_error, owner.get());
   natsOptions_SetDisconnectedCB(options.get(), &on_disconnected, owner.get());

@@ -63,6 +63,7 @@ Outcome explained(const std::string& module, const std::vector<Because>& reasons
 
 std::unexpected<Error> unknown(const model::Mesh& mesh, const std::string& module) {
   std::vector<std::string> names;
+  names.reserve(mesh.modules.size());
   for (const auto& each : mesh.modules) {
     names.push_back(each.name.text());
   }

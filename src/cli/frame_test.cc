@@ -29,7 +29,7 @@ Verb answers(const Outcome& outcome) {
   return fake("fake", [=](Context&, const Arguments&) -> Result<Outcome> { return outcome; });
 }
 
-Verb fails(Error error) {
+Verb fails(const Error& error) {
   return fake("fake", [=](Context&, const Arguments&) -> Result<Outcome> {
     return std::unexpected(error);
   });

@@ -39,6 +39,7 @@ Result<Outcome> run_help(Context& /*context*/, const Arguments& arguments) {
     return std::unexpected(std::move(*later));
   }
   std::vector<std::string> names;
+  names.reserve(verbs.size());
   for (const auto& each : verbs) {
     names.push_back(each.spec.name);
   }

@@ -45,7 +45,8 @@ class Printer {
         context_.json
             ? message_json(message, time).dump(-1, ' ', false, Json::error_handler_t::replace)
             : fmt::format("{}  {}  {}", time, message.subject, printable(message.data, 4096));
-    const bool last = left_ > 0 && --left_ == 0;
+    const bool last = left_ == 1;
+    left_ -= left_ > 0 ? 1 : 0;
     if (!context_.console.out(line + "\n") || last) {
       done_ = true;
     }

@@ -103,8 +103,8 @@ Result<Outcome> run_up_verb(Context& context, const Arguments& arguments) {
     }
   };
   MESH_CHECK(controller::run_up(state, declared.location, declared.reading,
-                                {yes, context.timeout.value_or(kUpTimeout)},
-                                {context.clock, context.random}, context.interrupt, on_line, say));
+                                {yes, context.timeout.value_or(kUpTimeout), on_line, say},
+                                {context.clock, context.random}, context.interrupt));
   return Outcome{};
 }
 

@@ -188,7 +188,7 @@ Result<std::unique_ptr<Controller>> Controller::start(inventory::State& state,
   MESH_CHECK(write_record(state.paths, edges));
   std::unique_ptr<Controller> controller(new Controller(std::unique_ptr<Parts>(
       new Parts{state, location.root, edges, say, std::move(lock), std::move(server),
-                Healer(state, location.root, edges, say), false})));
+                Healer(state, location.root, edges, std::move(say)), false})));
   controller->tick();  // what is kept in memory alone went with the server that was
   return controller;
 }

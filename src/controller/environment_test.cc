@@ -173,6 +173,7 @@ TEST_F(EnvironmentFilesTest, SecretsComeAndGoWithTheirDeclarations) {
 
 TEST_F(EnvironmentFilesTest, ManyCredentialsAreDistinctAndInOrder) {
   std::vector<std::string> users;
+  users.reserve(100);
   for (int i = 0; i < 100; ++i) {
     users.push_back("n" + std::to_string(i) + ".m");
   }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "controller/environment.h"
 #include "controller/observe.h"
 #include "controller/recorded.h"
@@ -186,6 +187,31 @@ Status check_pushable(inventory::State& state, const model::Mesh& mesh) {
     }
   }
   return check_secrets(state.inventory, mesh);
+}
+
+std::vector<std::string> not_held_to(const model::Mesh& mesh) {
+  std::vector<std::string> out;
+  for (const auto& module : mesh.modules) {
+    for (const auto& component : module.file->components) {
+      std::vector<std::string> keys;
+      const auto add = [&](bool declared, const char* key) {
+        if (declared) {
+          keys.emplace_back(key);
+        }
+      };
+      add(component.memory.has_value(), "memory");
+      add(component.cpus.has_value(), "cpus");
+      add(component.pids.has_value(), "pids");
+      add(component.health.has_value(), "health");
+      if (!keys.empty() && !component.run.empty()) {
+        out.push_back(
+            fmt::format("component {} of module {} declares {}: a command is not held to "
+                        "that yet",
+                        component.name.text(), module.name.text(), join(keys, ", ")));
+      }
+    }
+  }
+  return out;
 }
 
 Status keep_floors(inventory::State& state, const std::map<std::string, std::uint64_t>& floors) {

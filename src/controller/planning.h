@@ -56,6 +56,10 @@ struct Plan {
 /// server has. Errors: Unsupported, with the place. Secrets that are not set: InvalidArgument.
 [[nodiscard]] Status check_pushable(inventory::State& state, const model::Mesh& mesh);
 
+/// A sentence for each component that is a command and declares what this version reads and does
+/// not hold it to: its limits and its health check.
+[[nodiscard]] std::vector<std::string> not_held_to(const model::Mesh& mesh);
+
 /// Consumers' floors that a push keeps until it is recorded (plan::Hints::floors).
 [[nodiscard]] Status keep_floors(inventory::State& state,
                                  const std::map<std::string, std::uint64_t>& floors);

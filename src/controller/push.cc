@@ -48,6 +48,7 @@ class Push {
     report_.digest = plan.digest;
     report_.number = plan.number;
     report_.changes = plan.changes;
+    report_.notes = not_held_to(mesh());
     count(plan);
     if (plan.changes.empty()) {
       MESH_CHECK(finish_unfinished(plan));

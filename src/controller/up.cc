@@ -36,7 +36,8 @@ Status follow(inventory::State& state, Supervisor& supervisor, const Say& say) {
 }
 
 Status push_now(inventory::State& state, const Location& location, const model::Reading& reading,
-                const UpOptions& options, Edges edges, os::Interrupt& interrupt, const Say& say) {
+                const UpOptions& options, Edges edges, os::Interrupt& interrupt) {
+  const auto& say = options.say;
   OperatorSteps steps(interrupt, options.push_timeout, say);
   PushOptions push_options;
   push_options.verb = "up";
@@ -81,11 +82,11 @@ bool is_up(const RunState& state, std::int64_t number) {
 }  // namespace
 
 Status run_up(inventory::State& state, const Location& location, const model::Reading& reading,
-              const UpOptions& options, Edges edges, os::Interrupt& interrupt,
-              const OnUnitLine& on_line, const Say& say) {
+              const UpOptions& options, Edges edges, os::Interrupt& interrupt) {
+  const auto& say = options.say;
   MESH_TRY(const auto controller, Controller::start(state, location, *reading.mesh, edges, say));
-  MESH_CHECK(push_now(state, location, reading, options, edges, interrupt, say));
-  MESH_TRY(const auto supervisor, Supervisor::start(state, location, edges, on_line, say));
+  MESH_CHECK(push_now(state, location, reading, options, edges, interrupt));
+  MESH_TRY(const auto supervisor, Supervisor::start(state, location, edges, options.on_line, say));
   bool all_up = false;
   while (!interrupt.requested()) {
     if (const auto followed = follow(state, *supervisor, say); !followed) {

@@ -17,6 +17,8 @@ namespace mesh::controller {
 struct UpOptions {
   bool yes = false;  // as of a push
   os::Milliseconds push_timeout{0};
+  OnUnitLine on_line;  // each line that a component says
+  Say say;             // what Mesh itself does
 };
 
 /// The whole mesh on this machine: the controller, a push, and every `run` component, until
@@ -24,7 +26,7 @@ struct UpOptions {
 /// on the way out. Errors: those of Controller::start and push; Conflict (it is up already).
 [[nodiscard]] Status run_up(inventory::State& state, const Location& location,
                             const model::Reading& reading, const UpOptions& options, Edges edges,
-                            os::Interrupt& interrupt, const OnUnitLine& on_line, const Say& say);
+                            os::Interrupt& interrupt);
 
 /// `mesh up` as a process of its own, away from the terminal.
 struct DetachedUp {

@@ -75,6 +75,7 @@ TEST_F(Pushes, NumbersGrowAndAreNeverUsedTwice) {
   EXPECT_EQ(inventory.intend(later).value(), 42);
   std::vector<std::int64_t> numbers;
   const auto history = inventory.history(10).value();
+  numbers.reserve(history.size());
   for (const Push& push : history) {
     numbers.push_back(push.number);
   }
@@ -92,6 +93,7 @@ TEST_F(Pushes, FilesOfEachPushStayByteExact) {
       {{"b", "back"}, {"mesh.toml", "1"}},
   };
   std::vector<std::int64_t> numbers;
+  numbers.reserve(versions.size());
   for (const FileMap& files : versions) {
     numbers.push_back(push(inventory, files));
   }

@@ -27,6 +27,7 @@ std::string nearest_of(const std::vector<T>& named, const std::string& name) {
 template <class T>
 std::vector<std::string> texts_of(const std::vector<Located<T>>& items) {
   std::vector<std::string> texts;
+  texts.reserve(items.size());
   for (const auto& item : items) {
     texts.push_back(item.value.text());
   }

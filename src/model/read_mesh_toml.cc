@@ -107,6 +107,7 @@ void put_everywhere(const Table& table, const std::vector<Node>& nodes, Module& 
 
 std::string nearest_node(const std::vector<Node>& nodes, const std::string& name) {
   std::vector<std::string> names;
+  names.reserve(nodes.size());
   for (const auto& node : nodes) {
     names.push_back(node.name.text());
   }

@@ -16,6 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::int64_t kMiB = 1 << 20;
+constexpr std::int64_t kKiB = 1 << 10;
 constexpr std::int64_t kGiB = 1 << 30;
 constexpr std::array<std::string_view, 2> kServers = {"managed", "external"};
 constexpr Range kCounts = {1, std::numeric_limits<int>::max()};
@@ -116,7 +117,7 @@ EventsSettings default_events() {
   EventsSettings events;
   events.keep = std::chrono::hours(7 * 24);
   events.per_event = 10'000;
-  events.largest = 64 * 1024;
+  events.largest = 64 * kKiB;
   events.disk = 8 * kGiB;
   events.duplicates = 2min;
   return events;

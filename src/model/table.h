@@ -55,6 +55,8 @@ class Table {
             Out& out) const {
     if (const auto value = text(key)) {
       if (auto parsed = accept(code, value->place, parse(value->value))) {
+        // NOLINTNEXTLINE(bugprone-optional-value-conversion): `out` may be optional, `parsed` is a
+        // Result
         out = std::move(*parsed);
       }
     }

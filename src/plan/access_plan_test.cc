@@ -17,11 +17,11 @@ struct World {
 };
 
 broker::Principal principal(const std::string& name, const std::string& account,
-                            std::vector<std::string> publish) {
+                            const std::vector<std::string>& publish) {
   broker::Principal out;
   out.name = name;
   out.account = account;
-  for (auto& subject : publish) {
+  for (const auto& subject : publish) {
     out.publish.push_back({subject, {"shop emits", {}}});
   }
   out.subscribe.push_back({"_INBOX." + name + ".>", {"its inbox", {}}});

@@ -11,7 +11,7 @@ namespace {
 
 /// What a field is where it was not asked. Several: the server chooses among them.
 const json& stream_defaults() {
-  static const json table = {
+  static const json kTable = {
       {"description", {""}},
       {"subjects", {json::array()}},
       {"retention", {"limits"}},
@@ -44,11 +44,11 @@ const json& stream_defaults() {
       {"metadata", {json::object()}},
       {"placement", {nullptr}},
   };
-  return table;
+  return kTable;
 }
 
 const json& consumer_defaults() {
-  static const json table = {
+  static const json kTable = {
       {"description", {""}},
       {"ack_policy", {"none"}},
       {"ack_wait", {30'000'000'000}},
@@ -76,7 +76,7 @@ const json& consumer_defaults() {
       {"priority_policy", {"none", ""}},
       {"pause_until", {nullptr}},
   };
-  return table;
+  return kTable;
 }
 
 json without_server_metadata(json metadata) {
