@@ -54,6 +54,10 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
+std::string_view trim_end(std::string_view text) {
+  return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
+}
+
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
   static constexpr std::size_t kLongest = 256;
   if (word.size() > kLongest) {

@@ -14,6 +14,9 @@ namespace mesh {
 /// `parts` with `separator` between each two.
 [[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
 
+/// `text` without the white space at its end.
+[[nodiscard]] std::string_view trim_end(std::string_view text);
+
 /// The candidate that a person most likely meant by `word` (edit distance, a swap counted once, at
 /// most a third of its length, at least 1, and less than all of it), or an empty string. Ties go to
 /// the first candidate.

@@ -25,14 +25,14 @@ namespace mesh::bus {
 
 namespace {
 
-using Milliseconds = std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr Milliseconds kHelloWithin{1000};
-constexpr Milliseconds kBetweenHellos{10};
-constexpr Milliseconds kStopFailed{5000};  // for one that did not become ready
-constexpr Milliseconds kBetweenTrims{60'000};
-constexpr Milliseconds kStayedUp{60'000};  // after this an end is a new one, and the pause short
+constexpr os::Milliseconds kHelloWithin{1000};
+constexpr os::Milliseconds kBetweenHellos{10};
+constexpr os::Milliseconds kStopFailed{5000};  // for one that did not become ready
+constexpr os::Milliseconds kBetweenTrims{60'000};
+constexpr os::Milliseconds kStayedUp{
+    60'000};  // after this an end is a new one, and the pause short
 
 }  // namespace
 
@@ -195,7 +195,7 @@ class ManagedServer::State {
   }
 
   void supervise() {
-    Milliseconds pause = options_.first_pause;
+    os::Milliseconds pause = options_.first_pause;
     auto started = Clock::now();
     while (wait_for_end()) {
       say(fmt::format("nats-server ended ({}): {}", child_->ended().value_or("gone"),
@@ -212,7 +212,7 @@ class ManagedServer::State {
   }
 
   /// Tries until it runs, each time after a longer pause; false where it is to be stopped.
-  bool start_again(Milliseconds& pause) {
+  bool start_again(os::Milliseconds& pause) {
     for (;;) {
       if (os::wait_readable(wake_.get(), pause) || stopping_) {
         return false;

@@ -18,9 +18,8 @@ namespace mesh::bus {
 namespace {
 
 namespace fs = std::filesystem;
-using Milliseconds = std::chrono::milliseconds;
 
-constexpr Milliseconds kVersionWithin{10'000};
+constexpr os::Milliseconds kVersionWithin{10'000};
 constexpr std::string_view kProgram = "nats-server";
 constexpr std::string_view kHint =
     "install nats-server 2.10 or later, or name one as program in [bus] of mesh.toml";
@@ -42,7 +41,7 @@ fs::path on_path(std::string_view name) {
   return {};
 }
 
-os::RunOptions run_options(std::vector<std::string> argv, Milliseconds timeout) {
+os::RunOptions run_options(std::vector<std::string> argv, os::Milliseconds timeout) {
   os::RunOptions options;
   options.spawn.argv = std::move(argv);
   options.timeout = timeout;
@@ -166,7 +165,8 @@ Result<ServerProgram> find_server(const std::optional<std::string>& program,
   return found;
 }
 
-Result<Proof> prove_config(const fs::path& program, const fs::path& config, Milliseconds timeout) {
+Result<Proof> prove_config(const fs::path& program, const fs::path& config,
+                           os::Milliseconds timeout) {
   MESH_TRY(const os::RunResult said,
            os::run(run_options({program.string(), "-t", "-c", config.string()}, timeout)));
   const std::string output = said.out + said.err;

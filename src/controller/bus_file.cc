@@ -44,7 +44,7 @@ Status run_command(const std::vector<std::string>& argv, const std::string& dire
     return within(fmt::format("[bus] {} ({})", what, argv.front()), std::move(result).error());
   }
   if (!result->status.ok()) {
-    const auto words = printable(result->err.empty() ? result->out : result->err, 400);
+    const auto words = printable(trim_end(result->err.empty() ? result->out : result->err), 400);
     return fail(Code::PermissionDenied,
                 fmt::format("[bus] {} ended with {}{}{}", what, result->status.text(),
                             words.empty() ? "" : ": ", words));
@@ -76,6 +76,7 @@ Result<BusFile> read_bus_file(inventory::State& state, const model::Mesh& mesh,
   if (!text) {
     return std::unexpected(std::move(text).error());
   }
+  file.exists = true;
   file.text = std::move(*text);
   if (auto view = broker::read_view(file.text)) {
     file.view = std::move(*view);
@@ -184,13 +185,17 @@ Result<Reloaded> BusFileSwap::put(BusLink& link, const std::string& text, bool t
   return out;
 }
 
+Status BusFileSwap::restore_file() {
+  return file_.exists ? os::write_file_atomic(file_.path, file_.text,
+                                              mode_for(file_.path, mesh_.bus.managed))
+                      : os::remove_tree(file_.path);
+}
+
 Status BusFileSwap::put_back(BusLink& link) {
-  if (file_.text.empty()) {
-    MESH_CHECK(os::remove_tree(file_.path));
+  MESH_CHECK(restore_file());
+  if (!file_.exists) {
     return {};
   }
-  MESH_CHECK(
-      os::write_file_atomic(file_.path, file_.text, mode_for(file_.path, mesh_.bus.managed)));
   if (!mesh_.bus.managed && !mesh_.bus.reload.empty()) {
     return run_command(mesh_.bus.reload, root_, "reload");
   }
@@ -204,13 +209,18 @@ Status BusFileSwap::put_back(BusLink& link) {
 Status BusFileSwap::put_unconnected(const std::string& text) {
   MESH_CHECK(write(text));
   Status done = test_external();
+  if (done && mesh_.bus.reload.empty()) {
+    return fail(Code::Unavailable,
+                "wrote " + file_.path + ", and [bus] has no `reload` to put it in force",
+                "include that file in the server's configuration, reload the server, and "
+                "push again");
+  }
   if (done) {
-    done = mesh_.bus.reload.empty()
-               ? fail(Code::Unavailable,
-                      "wrote " + file_.path + ", and [bus] has no `reload` to put it in force",
-                      "include that file in the server's configuration, reload the server, and "
-                      "push again")
-               : run_command(mesh_.bus.reload, root_, "reload");
+    done = run_command(mesh_.bus.reload, root_, "reload");
+  }
+  if (!done) {
+    MESH_CHECK(restore_file());
+    done.error().message += "; the old file is back";
   }
   return done;
 }

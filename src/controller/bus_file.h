@@ -15,6 +15,7 @@ namespace mesh::controller {
 /// The configuration's file as it is on disk: what a plan compares with.
 struct BusFile {
   std::string path;
+  bool exists = false;
   std::string text;                        // empty where there is none
   std::optional<broker::ConfigView> view;  // none where there is no file or it cannot be read
   /// The server was last proved to run with exactly this text. False after a push that was cut off
@@ -55,6 +56,7 @@ class BusFileSwap {
  private:
   [[nodiscard]] Result<std::string> prove_managed(const BusLink& link, const std::string& text);
   [[nodiscard]] Status write(const std::string& text);
+  [[nodiscard]] Status restore_file();
   [[nodiscard]] Status test_external();
   [[nodiscard]] Status reload(BusLink& link, bool twice, const std::string& digest);
   [[nodiscard]] Status reload_by_command(BusLink& link, bool twice);

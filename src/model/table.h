@@ -55,9 +55,8 @@ class Table {
             Out& out) const {
     if (const auto value = text(key)) {
       if (auto parsed = accept(code, value->place, parse(value->value))) {
-        // NOLINTNEXTLINE(bugprone-optional-value-conversion): `out` may be optional, `parsed` is a
-        // Result
-        out = std::move(*parsed);
+        // `out` may be an optional; `parsed` is a Result.
+        out = std::move(*parsed);  // NOLINT(bugprone-optional-value-conversion)
       }
     }
   }
