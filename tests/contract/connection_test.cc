@@ -75,7 +75,7 @@ TEST_P(ConnectionOn, TriesTheNextAddress) {
 TEST_P(ConnectionOn, AnswersOneRequest) {
   Connection admin = connect("admin");
   Connection other = connect("admin");
-  auto subscription = other.subscribe("echo", "", [&](Message message) {
+  auto subscription = other.subscribe("echo", "", [&](const Message& message) {
     const Header header{"Kind", std::string(message.header("Asks"))};
     EXPECT_TRUE(other.publish(message.reply, message.data + "!", {&header, 1}));
   });

@@ -218,7 +218,7 @@ TEST_P(JetStreamOn, RaisesManyAtOnceAndListsThemAll) {
   std::vector<std::size_t> bad;
   jetstream_->raise_consumers(wanted, Raise::Create,
                               [&](std::size_t index, const Result<ConsumerInfo>& echo) {
-                                if (echo && echo->name == wanted[index].config["name"]) {
+                                if (echo && wanted[index].config["name"].get<std::string>() == echo->name) {
                                   ++good;
                                 } else {
                                   bad.push_back(index);

@@ -55,7 +55,7 @@ Certificate new_certificate(EVP_PKEY* key, const char* name, long serial) {
   X509_gmtime_adj(X509_getm_notAfter(certificate.get()), kDay);
   X509_set_pubkey(certificate.get(), key);
   std::string text(name);
-  const auto* bytes = static_cast<const unsigned char*>(static_cast<const void*>(text.data()));
+  const auto* bytes = reinterpret_cast<const unsigned char*>(text.data());
   X509_NAME_add_entry_by_txt(X509_get_subject_name(certificate.get()), "CN", MBSTRING_UTF8, bytes,
                              static_cast<int>(text.size()), -1, 0);
   return certificate;

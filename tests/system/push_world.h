@@ -68,7 +68,7 @@ class ForwardClock : public os::SystemClock {
 class PushWorld {
  public:
   /// `mesh_toml` without [bus]: it gets a free port and the version's server.
-  PushWorld(const std::string& version, std::string mesh_toml);
+  PushWorld(const std::string& version, const std::string& mesh_toml);
 
   /// Writes a file below the directory of mesh.toml.
   void write(const std::string& path, const std::string& text) const;
@@ -124,7 +124,7 @@ T must(Result<T> result) {
 
 }  // namespace detail
 
-inline PushWorld::PushWorld(const std::string& version, std::string mesh_toml)
+inline PushWorld::PushWorld(const std::string& version, const std::string& mesh_toml)
     : port_(free_port()), program_(server_program(version).string()) {
   location_.root = directory_.path().string();
   location_.state = location_.root + "/.mesh";
