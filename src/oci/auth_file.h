@@ -52,7 +52,7 @@ class AuthFile {
     std::string written;  // the key as it is in the file
     std::vector<CredentialSource> found;
   };
-  std::map<std::string, Entry> auths_;  // by the key as we compare it
+  std::map<std::string, std::vector<Entry>> auths_;  // by the key as it is compared
   std::map<std::string, Helper> helpers_;
   std::string store_;
 };

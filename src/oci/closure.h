@@ -46,8 +46,7 @@ class Closure {
   [[nodiscard]] const std::vector<Descriptor>& blobs() const { return blobs_; }
 
   /// All manifests in an order in which they can be put: children before the index, a subject
-  /// before what refers to it, the root last unless it is itself a subject of one of its
-  /// descendants. Corrupt: a circle. InvalidArgument: not complete.
+  /// before what refers to it, the root last. Corrupt: a circle. InvalidArgument: not complete.
   [[nodiscard]] Result<std::vector<Descriptor>> manifests() const;
 
   /// The blobs that one manifest names, for a check of that manifest alone; empty where it is not

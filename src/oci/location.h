@@ -15,6 +15,9 @@ namespace mesh::oci {
 struct Onward {
   Url url;
   bool credentials = false;
+  /// Not empty where it looks like a mistake of a proxy (same host, another port): for the hint of
+  /// an error that follows.
+  std::string hint;
 };
 
 /// The upload's URL after an answer with `location`, found at `request`: relative or absolute, its
@@ -37,15 +40,11 @@ inline constexpr int kMostRedirects = 10;
 [[nodiscard]] Result<Onward> redirect(const Url& request, std::string_view location, int hops,
                                       bool credentials);
 
-/// Bytes that a registry says it has of an upload, by the `Range` header of its answer (`0-3119`,
-/// also `bytes=0-3119`): the end plus one. `0-0` is 0 where none were sent and 1 otherwise, as the
-/// registries mean it. Nothing where the header cannot be read.
-[[nodiscard]] std::optional<std::uint64_t> upload_offset(std::string_view range,
-                                                         std::uint64_t sent);
-
-/// Where to go on after sending `sent` bytes in all: the registry's count where it is behind; one
-/// byte more than was sent (`Range: 0-3120` after 3120 bytes) is a known slip and counts as all.
-/// Corrupt: it claims more than that. Where the header cannot be read, nothing is known: restart.
+/// Where to go on with an upload after sending `sent` bytes in all, by the `Range` header of the
+/// registry's answer (`0-3119`, also `bytes=0-3119`): its count where it is behind. `0-0` means
+/// none where none were sent, and one where one was. `Range: 0-3120` after 3120 bytes is a known
+/// slip and counts as all. Corrupt: it cannot be read, claims more than was sent, or is `0-0` after
+/// several bytes (none or one): begin a new upload.
 [[nodiscard]] Result<std::uint64_t> resume_upload_at(std::string_view range, std::uint64_t sent);
 
 /// A `Content-Range: bytes 100-199/200`.

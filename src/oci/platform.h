@@ -16,7 +16,7 @@ struct Platform {
   std::string os_version;  // may be empty; Windows
   std::vector<std::string> os_features;
 
-  /// `os/architecture[/variant]`, or architecture alone of it where the os is not known.
+  /// `os/architecture[/variant]`; without the os where that is not known.
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const Platform&, const Platform&) = default;
