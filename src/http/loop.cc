@@ -1,6 +1,7 @@
 #include "http/loop.h"
 
 #include <curl/curl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <new>
@@ -116,7 +117,10 @@ struct Loop::Engine {
 Loop::Loop(const os::Clock& clock) : Loop(clock, Options()) {}
 
 Loop::Loop(const os::Clock& clock, Options options)
-    : clock_(clock), options_(std::move(options)), engine_(std::make_unique<Engine>()) {}
+    : clock_(clock),
+      options_(std::move(options)),
+      began_(clock.monotonic()),
+      engine_(std::make_unique<Engine>()) {}
 
 Loop::~Loop() = default;
 
@@ -188,9 +192,18 @@ std::optional<os::Milliseconds> Loop::next_sleeper() const {
   return std::max(left, os::Milliseconds(0));
 }
 
+void Loop::check_timeout() {
+  if (options_.timeout && clock_.monotonic() - began_ >= *options_.timeout) {
+    stop({Code::Timeout,
+          fmt::format("not done within {} s", options_.timeout->count() / 1000),
+          "give it longer with --timeout; what is done already stays",
+          {}});
+  }
+}
+
 void Loop::pass_time() {
   const bool busy = !engine_->running.empty();
-  const os::Milliseconds longest = busy ? kLook : kLongest;
+  const os::Milliseconds longest = busy || options_.timeout ? kLook : kLongest;
   const os::Milliseconds time = std::min(next_sleeper().value_or(longest), longest);
   if (!busy && options_.idle) {
     options_.idle(time);
@@ -215,6 +228,7 @@ Status Loop::run() {
         one->transfer->check_limits();
       }
     }
+    check_timeout();
     if (stopped_) {
       wake_everybody();
     }
@@ -250,15 +264,25 @@ Status Loop::sleep(os::Milliseconds time) {
   return stopped_ ? Status(std::unexpected(*stopped_)) : Status();
 }
 
-Status Loop::wait(Waiters& waiters) {
-  if (stopped_) {
-    return std::unexpected(*stopped_);
-  }
+void Loop::suspend(Waiters& waiters) {
   if (waiters.tasks.empty()) {
     waiting_.push_back(&waiters);
   }
   waiters.tasks.push_back(current_);
   pause_current();
+}
+
+void Loop::await(Waiters& waiters, const std::function<bool()>& done) {
+  while (!done()) {
+    suspend(waiters);
+  }
+}
+
+Status Loop::wait(Waiters& waiters) {
+  if (stopped_) {
+    return std::unexpected(*stopped_);
+  }
+  suspend(waiters);
   return stopped_ ? Status(std::unexpected(*stopped_)) : Status();
 }
 

@@ -35,6 +35,8 @@ class Loop {
     std::function<void(os::Milliseconds)> idle;
     /// A descriptor that, once readable, ends everything with Interrupted (os/interrupt.h).
     int stop_fd = -1;
+    /// From the loop's beginning: then everything ends with Timeout.
+    std::optional<os::Milliseconds> timeout;
   };
 
   /// `clock` is borrowed for the loop's life.
@@ -66,6 +68,9 @@ class Loop {
   /// Waits to be woken; what it was woken for may be gone again, so ask in a loop. Errors: as
   /// `run`.
   [[nodiscard]] Status wait(Waiters& waiters);
+  /// Waits until `done`, which a task that is under way brings about: unlike the others it does not
+  /// end early, so what that task borrows stays alive.
+  void await(Waiters& waiters, const std::function<bool()>& done);
   /// Wakes all that wait there; from a task, a sink or a source.
   void wake(Waiters& waiters);
 
@@ -80,11 +85,14 @@ class Loop {
   void run_ready();
   void wake_sleepers();
   void wake_everybody();
+  void check_timeout();
+  void suspend(Waiters& waiters);
   void pass_time();
   [[nodiscard]] std::optional<os::Milliseconds> next_sleeper() const;
 
   const os::Clock& clock_;
   Options options_;
+  os::Monotonic began_;
   std::optional<Error> stopped_;
   std::vector<std::unique_ptr<Task>> tasks_;
   std::deque<Task*> ready_;

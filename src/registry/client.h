@@ -53,7 +53,8 @@ class Client {
   [[nodiscard]] Result<bool> has_blob(const std::string& repository, const oci::Digest& digest);
 
   /// Asks for the blob to be mounted from `from` (which may be the repository itself: then the
-  /// answer says whether it is there), or else for an upload. A mount that is refused is no error.
+  /// answer says whether it is there), or else for an upload; for an upload alone where `from` is
+  /// empty. A mount that is refused is no error.
   [[nodiscard]] Result<Upload> begin_upload(const std::string& repository,
                                             const oci::Digest& digest, const std::string& from);
   /// Sends the window's bytes. Errors: Unavailable where it may be tried again from the beginning.
@@ -68,6 +69,9 @@ class Client {
   /// Removes a manifest. One that is not there is no error. Errors: Unsupported (the registry does
   /// not delete).
   [[nodiscard]] Status remove_manifest(const std::string& repository, const oci::Digest& digest);
+  /// Asks the registry to drop a blob and a manifest of that digest from the repository. A registry
+  /// that does not delete, or does not know it, is no error.
+  void forget(const std::string& repository, const oci::Digest& digest);
 
   [[nodiscard]] const std::string& domain() const { return session_.domain(); }
   [[nodiscard]] const std::optional<Session::QuotaSeen>& quota() const { return session_.quota(); }

@@ -42,7 +42,7 @@ Status Client::blob(const std::string& repository, const Expected& expected, Inc
     Status whole = answer ? incoming.finish() : Status(std::unexpected(std::move(answer).error()));
     const bool again =
         !whole && (whole.error().code == Code::Unavailable || whole.error().code == Code::Timeout);
-    if (!again) {
+    if (!again || incoming.abandoned()) {
       return whole;
     }
     broken = incoming.received() > before ? 0 : broken + 1;
@@ -77,7 +77,8 @@ Result<Upload> Client::begin_upload(const std::string& repository, const oci::Di
   call.what = blob_text(repository, digest);
   const std::string plain = fmt::format("/v2/{}/blobs/uploads/", repository);
   call.target = plain;
-  if (mounts_) {
+  const bool mounts = mounts_ && !from.empty();
+  if (mounts) {
     call.target += fmt::format("?mount={}&from={}", url_escaped(digest.text()), url_escaped(from));
     if (from != repository) {
       call.scopes.push_back(oci::repository_scope(from, false));
@@ -86,7 +87,7 @@ Result<Upload> Client::begin_upload(const std::string& repository, const oci::Di
   auto answer = session_.ask(call);
   const bool refused =
       answer ? is_refused_mount(answer->status) : answer.error().code == Code::PermissionDenied;
-  if (mounts_ && refused) {
+  if (mounts && refused) {
     mounts_ = false;
     MESH_TRY(const bool held, has_blob(repository, digest));
     if (held) {
@@ -172,6 +173,17 @@ void Client::cancel_upload(const std::string& repository, const oci::Onward& to)
   call.limits.overall = os::Milliseconds(5'000);
   call.repeat_broken = false;
   static_cast<void>(session_.ask(call).has_value());
+}
+
+void Client::forget(const std::string& repository, const oci::Digest& digest) {
+  Call call;
+  call.method = "DELETE";
+  call.target = fmt::format("/v2/{}/blobs/{}", repository, digest.text());
+  call.path = repository;
+  call.scopes = {oci::repository_scope(repository, true)};
+  call.what = blob_text(repository, digest);
+  static_cast<void>(session_.ask(call).has_value());
+  static_cast<void>(remove_manifest(repository, digest).has_value());
 }
 
 }  // namespace mesh::registry

@@ -30,6 +30,12 @@ struct LedgerImage {
   std::vector<LedgerMember> members;  // the root included; manifests in the order of putting them
 };
 
+/// An image that a repository holds.
+struct LedgerHolding {
+  std::string repository;
+  LedgerImage image;
+};
+
 /// What the mirror remembers between runs; the inventory keeps it. Digests are their text. A
 /// registry is `HOST[:PORT]`, so that another registry is never taken for the one that was
 /// verified. Every function may fail as the inventory does.
@@ -55,9 +61,9 @@ class Ledger {
 
   /// Keeps manifests' bytes; those it has are left as they are.
   [[nodiscard]] virtual Status keep(const std::vector<LedgerManifest>& manifests) = 0;
-  /// The image is held by the repository, all of it, from now on.
-  [[nodiscard]] virtual Status record(const std::string& registry, const std::string& repository,
-                                      const LedgerImage& image) = 0;
+  /// From now on the repositories hold these images, all of each; all are recorded or none.
+  [[nodiscard]] virtual Status record(const std::string& registry,
+                                      const std::vector<LedgerHolding>& holdings) = 0;
   /// It is not, or not all of it.
   [[nodiscard]] virtual Status forget(const std::string& registry, const std::string& repository,
                                       const std::string& digest) = 0;

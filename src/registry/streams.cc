@@ -46,6 +46,9 @@ Status Incoming::begin(const http::Response& head, http::Transfer& transfer) {
     return fail(Code::Corrupt, fmt::format("{} came encoded as {}, which was not asked for",
                                            expected_.what, coding));
   }
+  if (abandoned()) {
+    return std::unexpected(*window_->failed());
+  }
   skip_ = 0;
   std::uint64_t rest = expected_.size;
   if (head.status == 206) {

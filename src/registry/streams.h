@@ -28,6 +28,8 @@ class Incoming final : public http::Sink {
 
   /// Where a download goes on: this many bytes are here.
   [[nodiscard]] std::uint64_t received() const { return received_; }
+  /// Nobody wants the bytes any more.
+  [[nodiscard]] bool abandoned() const { return window_ != nullptr && window_->failed(); }
   /// Whether it was whole and right; afterwards the window is released. Corrupt otherwise; the
   /// short body of a download that may be continued is Unavailable.
   [[nodiscard]] Status finish();

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "oci/manifest.h"
+#include "registry/ledger.h"
+#include "registry/upstreams.h"
+
+namespace mesh::registry {
+
+/// Manifests' bytes, each read once from upstream however many images name it, and kept in the
+/// ledger, so that a run that was broken off does not ask for them again.
+class ManifestStore {
+ public:
+  ManifestStore(http::Loop& loop, Upstreams& upstreams, Ledger& ledger)
+      : upstreams_(upstreams), ledger_(ledger), turns_(loop) {}
+
+  struct Read {
+    oci::Manifest manifest;
+    std::uint64_t size = 0;
+    bool from_upstream = false;
+  };
+  /// Errors: as Upstreams::manifest and oci::read_manifest.
+  [[nodiscard]] Result<Read> read(const oci::Reference& source, const oci::Digest& digest);
+  /// The bytes of a manifest that was read. Errors: NotFound, and the ledger's.
+  [[nodiscard]] Result<LedgerManifest> bytes(const oci::Digest& digest);
+  /// Hands what is new to the ledger.
+  [[nodiscard]] Status flush();
+
+ private:
+  Upstreams& upstreams_;
+  Ledger& ledger_;
+  Turns turns_;
+  std::map<std::string, LedgerManifest> fresh_;  // not in the ledger yet
+  std::size_t fresh_bytes_ = 0;
+};
+
+}  // namespace mesh::registry
