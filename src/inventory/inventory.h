@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "inventory/image_records.h"
 #include "inventory/records.h"
 #include "os/clock.h"
 #include "os/random.h"
@@ -84,6 +85,27 @@ class Inventory {
                                                     const std::string& name);
   /// The 32 bytes of MESH_KEY_FILE, the same on every node: made at the first question.
   [[nodiscard]] Result<secrets::Secret> module_key(const std::string& module);
+
+  // What the mesh's registry holds. `registry` is HOST[:PORT], digests are their text.
+
+  /// The image of that digest, where any repository of the registry holds it.
+  [[nodiscard]] Result<std::optional<ImageRecord>> image(const std::string& registry,
+                                                         const std::string& digest);
+  /// Where images are held, or one image is; the latest verified first.
+  [[nodiscard]] Result<std::vector<HoldingRecord>> holdings(
+      const std::string& registry, const std::optional<std::string>& image);
+  /// A repository that holds a blob or manifest as part of an image.
+  [[nodiscard]] Result<std::optional<std::string>> home_of(const std::string& registry,
+                                                           const std::string& member);
+  [[nodiscard]] Result<std::optional<ManifestRecord>> manifest(const std::string& digest);
+  /// Keeps manifests' bytes; those that are there stay as they are. All or none.
+  [[nodiscard]] Status keep_manifests(std::span<const ManifestRecord> manifests);
+  /// The repositories hold these images, verified now. All or none.
+  [[nodiscard]] Status record_holdings(const std::string& registry,
+                                       std::span<const NewHolding> holdings);
+  /// One that is not recorded is no error.
+  [[nodiscard]] Status forget_holding(const std::string& registry, const std::string& repository,
+                                      const std::string& image);
 
   // Small facts of the controller (what the bus was last proved to hold, …): name -> text.
   [[nodiscard]] Result<std::optional<std::string>> note(const std::string& name);

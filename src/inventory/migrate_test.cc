@@ -13,10 +13,13 @@ namespace {
 
 class Migrate : public testing::InventoryFixture {
  protected:
-  // Schema 1 as it was released, and a second one of this test.
-  static std::vector<const char*> two_steps(const char* second) {
-    return {migrations()[0], second};
+  // All schemas as they are, and a further one of this test.
+  static std::vector<const char*> one_more(const char* further) {
+    std::vector<const char*> steps(migrations().begin(), migrations().end());
+    steps.push_back(further);
+    return steps;
   }
+  static std::int64_t latest() { return static_cast<std::int64_t>(migrations().size()); }
   // Called once for each schema, before it is released: MESH_ACCEPT_SCHEMA=1 inventory_test.
   void write_fixture() {
     {
@@ -79,7 +82,7 @@ TEST_F(Migrate, KeepsACopyAndAllThatWasThere) {
     Inventory inventory = create();
     ASSERT_TRUE(inventory.set_note("kept", "yes").has_value());
   }
-  const auto steps = two_steps("ALTER TABLE note ADD COLUMN set_at TEXT NOT NULL DEFAULT ''");
+  const auto steps = one_more("ALTER TABLE note ADD COLUMN set_at TEXT NOT NULL DEFAULT ''");
   {
     Database database = Database::open(path_).value();
     ASSERT_TRUE(migrate(database, path_, steps).has_value());
@@ -88,21 +91,22 @@ TEST_F(Migrate, KeepsACopyAndAllThatWasThere) {
         database.integer("SELECT COUNT(*) FROM note WHERE value = 'yes' AND set_at = ''").value(),
         1);
   }
-  EXPECT_EQ(version().value(), 2);
-  EXPECT_EQ(mode_of(path_ + ".v1"), 0600U);
-  EXPECT_EQ(reopen().error().code, Code::Unsupported);  // this Mesh knows schema 1 alone
-  Database copy = Database::open(path_ + ".v1").value();
-  EXPECT_EQ(copy.integer("PRAGMA user_version").value(), 1);
+  const std::string kept = path_ + ".v" + std::to_string(latest());
+  EXPECT_EQ(version().value(), latest() + 1);
+  EXPECT_EQ(mode_of(kept), 0600U);
+  EXPECT_EQ(reopen().error().code, Code::Unsupported);  // this Mesh does not know it
+  Database copy = Database::open(kept).value();
+  EXPECT_EQ(copy.integer("PRAGMA user_version").value(), latest());
   EXPECT_EQ(copy.integer("SELECT COUNT(*) FROM note").value(), 1);
 }
 
 TEST_F(Migrate, AStepThatFailsLeavesTheOldSchema) {
   create();
   const auto steps =
-      two_steps("CREATE TABLE extra (a INTEGER) STRICT; CREATE TABLE note (x) STRICT");
+      one_more("CREATE TABLE extra (a INTEGER) STRICT; CREATE TABLE note (x) STRICT");
   Database database = Database::open(path_).value();
   EXPECT_FALSE(migrate(database, path_, steps).has_value());
-  EXPECT_EQ(version().value(), 1);
+  EXPECT_EQ(version().value(), latest());
   EXPECT_EQ(database.integer("SELECT COUNT(*) FROM sqlite_schema WHERE name = 'extra'").value(), 0);
   EXPECT_TRUE(reopen().has_value());
 }

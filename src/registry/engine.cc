@@ -122,6 +122,11 @@ Result<bool> Mirror::Engine::asks(const std::string& repository, const oci::Dige
 
 Result<std::optional<LedgerImage>> Mirror::Engine::held(const std::string& repository,
                                                         const oci::Digest& digest) {
+  for (const LedgerHolding& mine : unrecorded_) {  // brought a moment ago
+    if (mine.repository == repository && mine.image.digest == digest.text()) {
+      return mine.image;
+    }
+  }
   MESH_TRY(auto image, ledger_.image(own_.domain(), digest.text()));
   if (!image) {
     return std::optional<LedgerImage>();
@@ -132,7 +137,7 @@ Result<std::optional<LedgerImage>> Mirror::Engine::held(const std::string& repos
   }
   MESH_TRY(const bool there, asks(repository, digest));
   if (!there) {
-    MESH_CHECK(ledger_.forget(own_.domain(), repository, digest.text()));
+    MESH_CHECK(forget(repository, digest));
     return std::optional<LedgerImage>();
   }
   return image;
@@ -188,7 +193,7 @@ Status Mirror::Engine::verify(const ImageCopier::Job& job, const LedgerImage& im
     return record(job.repository, image);
   }
   // Until it is repaired it is not held, whatever happens to us.
-  MESH_CHECK(ledger_.forget(own_.domain(), job.repository, job.digest.text()));
+  MESH_CHECK(forget(job.repository, job.digest));
   progress_.remark(fmt::format("{}/{}: {} missing and {} damaged; fetching these again",
                                own_.domain(), job.repository, damage.missing.size(),
                                damage.wrong.size()));
@@ -202,7 +207,7 @@ Status Mirror::Engine::verify(const ImageCopier::Job& job, const LedgerImage& im
     // What a mount brought back was no better.
     damage.wrong.merge(damage.missing);
   }
-  MESH_CHECK(ledger_.forget(own_.domain(), job.repository, job.digest.text()));
+  MESH_CHECK(forget(job.repository, job.digest));
   return fail(Code::Corrupt,
               fmt::format("{} keeps damaged bytes of {} and takes no others", own_.domain(),
                           damage.wrong.begin()->text()),
@@ -234,6 +239,13 @@ Status Mirror::Engine::lock_out_others() {
 Status Mirror::Engine::record(const std::string& repository, const LedgerImage& image) {
   unrecorded_.push_back({repository, image});
   return services_.clock.monotonic() - flushed_ >= kRecordEvery ? flush() : Status();
+}
+
+Status Mirror::Engine::forget(const std::string& repository, const oci::Digest& digest) {
+  std::erase_if(unrecorded_, [&](const LedgerHolding& mine) {
+    return mine.repository == repository && mine.image.digest == digest.text();
+  });
+  return ledger_.forget(own_.domain(), repository, digest.text());
 }
 
 Status Mirror::Engine::flush() {

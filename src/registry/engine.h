@@ -42,6 +42,7 @@ class Mirror::Engine {
   [[nodiscard]] Status verify(const ImageCopier::Job& job, const LedgerImage& image, Mirrored& out);
   [[nodiscard]] Status lock_out_others();
   [[nodiscard]] Status record(const std::string& repository, const LedgerImage& image);
+  [[nodiscard]] Status forget(const std::string& repository, const oci::Digest& digest);
   [[nodiscard]] Status flush();
 
   MirrorOptions options_;
