@@ -9,6 +9,7 @@ std::vector<Verb> all_verbs() {
       check_verb(),
       plan_verb(),
       push_verb(),
+      mirror_verb(),
       up_verb(),
       down_verb(),
       controller_verb(),
@@ -35,7 +36,6 @@ std::vector<Verb> all_verbs() {
 const std::vector<std::pair<std::string, std::string>>& later_verbs() {
   static const std::vector<std::pair<std::string, std::string>> kLater = {
       {"rollback", "back to an earlier push"},
-      {"mirror", "copies images into the mesh's registry"},
       {"build", "builds the modules' images"},
       {"registry", "looks after the registry's images"},
       {"logs", "what modules print"},

@@ -33,6 +33,7 @@ Verb env_verb();
 Verb secret_verb();
 Verb plan_verb();
 Verb push_verb();
+Verb mirror_verb();
 Verb controller_verb();
 Verb up_verb();
 Verb down_verb();
