@@ -25,6 +25,7 @@ std::string comparable_key(std::string_view written) {
   if (scheme != std::string_view::npos) {
     written.remove_prefix(scheme + 3);
     written = written.substr(0, written.find('/'));
+    written = written.substr(written.rfind('@') + 1);  // a user in a URL is no part of the host
   }
   while (written.ends_with('/')) {
     written.remove_suffix(1);

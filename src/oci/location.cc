@@ -159,8 +159,8 @@ std::optional<ContentRange> parse_content_range(std::string_view text) {
 
 Status check_content_range(std::string_view header, std::uint64_t offset, std::uint64_t size) {
   const auto range = parse_content_range(header);
-  const bool fits = range && range->first == offset && range->last + 1 <= size &&
-                    range->total.value_or(size) == size;
+  const bool fits =
+      range && range->first == offset && range->last < size && range->total.value_or(size) == size;
   if (!fits) {
     return fail(Code::Corrupt, fmt::format("bytes {}-{}/{} were asked for and \"{}\" came", offset,
                                            size == 0 ? 0 : size - 1, size, printable(header, 60)));

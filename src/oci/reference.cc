@@ -42,7 +42,8 @@ std::unexpected<Error> bad_reference(std::string_view text, std::string why, std
 /// docker.io.
 bool is_domain(std::string_view first) {
   const auto upper = [](char c) { return c >= 'A' && c <= 'Z'; };
-  return first == "localhost" || first.find_first_of(".:") != std::string_view::npos ||
+  return first == "localhost" || first.starts_with('[') ||
+         first.find_first_of(".:") != std::string_view::npos ||
          std::any_of(first.begin(), first.end(), upper);
 }
 

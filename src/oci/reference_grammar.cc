@@ -60,7 +60,8 @@ Status check_ipv6_domain(std::string_view domain) {
   if (address.find('%') != std::string_view::npos) {
     return refuse("an IPv6 address with a zone (%…) is not allowed", "leave the zone out");
   }
-  if (address.empty() || !std::all_of(address.begin(), address.end(), is_ipv6_character)) {
+  if (address.find(':') == std::string_view::npos ||
+      !std::all_of(address.begin(), address.end(), is_ipv6_character)) {
     return refuse(fmt::format("\"[{}]\" is not an IPv6 address", printable(address, 60)),
                   "only hexadecimal digits and colons stand in the brackets");
   }
