@@ -26,8 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(data, data + size);
   if (const auto reference = mesh::oci::Reference::parse(text)) {
-    require(mesh::oci::Reference::parse(reference->text()) == *reference);
-    require(mesh::oci::Reference::parse(reference->familiar()) == *reference);
+    require(mesh::oci::Reference::parse(reference->text()).value() == *reference);
+    require(mesh::oci::Reference::parse(reference->familiar()).value() == *reference);
     require(mesh::oci::Repository::parse(reference->path()).has_value());
     require(!mesh::oci::credential_key(reference->domain()).empty());
     require(!mesh::oci::endpoint_of(reference->domain()).empty());
@@ -46,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require_clean(digest.error());
   }
   if (const auto platform = mesh::oci::parse_platform(text)) {
-    require(mesh::oci::parse_platform(platform->text()) == *platform);
+    require(mesh::oci::parse_platform(platform->text()).value() == *platform);
     require(mesh::oci::runs_on(*platform, *platform));
   }
   (void)mesh::oci::parse_tag(text);
