@@ -64,7 +64,7 @@ std::string without_tags(std::string_view html) {
 /// A page's title, or else its text.
 std::string html_line(std::string_view html) {
   const std::string lower = lower_text(html);
-  const std::string title = one_line(without_tags(element(html, lower, "title")));
+  std::string title = one_line(without_tags(element(html, lower, "title")));
   if (!title.empty()) {
     return title;
   }
