@@ -8,6 +8,7 @@
 #include "cli/verbs.h"
 #include "controller/image_ledger.h"
 #include "controller/mirroring.h"
+#include "oci/reference.h"
 #include "os/files.h"
 
 namespace mesh::cli {

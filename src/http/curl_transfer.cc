@@ -213,11 +213,11 @@ void CurlTransfer::check_limits() {
   if (!over(limits.stall, mark_)) {
     return;
   }
-  const auto seconds = static_cast<std::uint64_t>(limits.stall.count()) / 1000;
-  if (window_bytes_ < limits.floor * seconds) {
+  const auto milliseconds = static_cast<std::uint64_t>(limits.stall.count());
+  if (window_bytes_ < limits.floor * milliseconds / 1000) {
     fail_with({Failure::Stage::Exchange,
                {Code::Unavailable,
-                fmt::format("{} stalled: {} bytes in {} s", place, window_bytes_, seconds),
+                fmt::format("{} stalled: {} bytes in {} ms", place, window_bytes_, milliseconds),
                 {},
                 {}}});
   }
