@@ -73,8 +73,10 @@ Result<ManifestHead> Client::head(const std::string& repository, const std::stri
   return head;
 }
 
-Result<ManifestBody> Client::manifest(const std::string& repository, const std::string& target) {
-  const Call call = manifest_call("GET", repository, target);
+Result<ManifestBody> Client::manifest(const std::string& repository, const std::string& target,
+                                      int attempts) {
+  Call call = manifest_call("GET", repository, target);
+  call.attempts = attempts;
   MESH_TRY(http::Response answer, session_.ask(call));
   if (!answer.ok()) {
     return std::unexpected(session_.refusal(call, answer));
@@ -106,6 +108,16 @@ Status Client::put_manifest(const std::string& repository, const oci::Digest& di
     return std::unexpected(session_.refusal(call, answer));
   }
   return check_digest_header(answer, bytes, call.what);
+}
+
+bool Client::answers() {
+  Call call;
+  call.target = "/v2/";
+  call.what = "its API";
+  call.limits = small_limits();
+  call.attempts = 1;
+  const auto answer = session_.ask(call);
+  return answer.has_value() || answer.error().code == Code::PermissionDenied;
 }
 
 Status Client::remove_manifest(const std::string& repository, const oci::Digest& digest) {

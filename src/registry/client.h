@@ -44,7 +44,8 @@ class Client {
   /// Reads and hashes it. Errors: NotFound; Corrupt (other bytes than the digest asked for, a
   /// `Docker-Content-Digest` that the bytes do not have, HTML, more than 4 MiB).
   [[nodiscard]] Result<ManifestBody> manifest(const std::string& repository,
-                                              const std::string& target);
+                                              const std::string& target,
+                                              int attempts = oci::RetryPolicy{}.attempts);
   /// Reads a blob through `incoming`, from where it stands, continued where the connection breaks.
   /// Errors: NotFound, Corrupt.
   [[nodiscard]] Status blob(const std::string& repository, const Expected& expected,
@@ -69,6 +70,8 @@ class Client {
   /// Removes a manifest. One that is not there is no error. Errors: Unsupported (the registry does
   /// not delete).
   [[nodiscard]] Status remove_manifest(const std::string& repository, const oci::Digest& digest);
+  /// Whether the registry answers at all, whatever it says of one content.
+  [[nodiscard]] bool answers();
   /// Asks the registry to drop a blob and a manifest of that digest from the repository. A registry
   /// that does not delete, or does not know it, is no error.
   void forget(const std::string& repository, const oci::Digest& digest);

@@ -210,7 +210,7 @@ Status Session::after_failure(const Call& call, const http::Fetched& fetched, in
     error = fetched.error().error;
   }
   const unsigned char random = static_cast<unsigned char>(setting_.services.random.bytes(1)[0]);
-  const auto decision = oci::decide(failure, attempt, {}, random / 256.0);
+  const auto decision = oci::decide(failure, attempt, {.attempts = call.attempts}, random / 256.0);
   const os::Monotonic now = setting_.loop.clock().monotonic();
   if (!decision.again) {
     error.message += fmt::format(" ({})", decision.reason);

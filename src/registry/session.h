@@ -36,6 +36,7 @@ struct Call {
   std::function<bool()> rewind;
   /// Where not: a broken exchange is reported and not repeated (the caller resumes).
   bool repeat_broken = true;
+  int attempts = oci::RetryPolicy{}.attempts;
 };
 
 /// How one registry is talked to: the scheme is found out, challenges are answered, redirects of

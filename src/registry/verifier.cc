@@ -35,8 +35,12 @@ Status note(const oci::Digest& digest, const Status& read, Damage& damage) {
 Status read_member(Client& own, const std::string& repository, const LedgerMember& member,
                    const oci::Digest& digest) {
   if (member.manifest) {
-    const auto body = own.manifest(repository, digest.text());
-    return body ? Status() : Status(std::unexpected(body.error()));
+    const auto body = own.manifest(repository, digest.text(), 1);
+    // A registry that fails over this one and answers otherwise cannot read what it has.
+    const bool unreadable = !body && body.error().code == Code::Unavailable && own.answers();
+    return body         ? Status()
+           : unreadable ? Status(fail(Code::Corrupt, body.error().message))
+                        : Status(std::unexpected(body.error()));
   }
   const Expected expected{digest, member.size, "text/html",
                           fmt::format("blob {} of {}", digest.text(), repository)};
