@@ -79,6 +79,74 @@ TEST(BadFiles, TooDeep) {
   EXPECT_NE(problems_of(brackets).find("error: "), std::string::npos);
 }
 
+TEST(BadFiles, TooDeepIsSaidInOurWords) {
+  EXPECT_EQ(
+      problems_of("mesh = \"home\"\nx-a = " + std::string(300, '[') + "\n"),
+      "mesh.toml:2:263: error: lists and tables in braces are nested too deeply here (nothing "
+      "that mesh reads is nested more than a few levels; is a bracket not closed?) "
+      "[too-deep]\n");
+}
+
+TEST(BadFiles, ACarriageReturnAlone) {
+  for (const auto* text : {"mesh = \"home\"\n# a\rb\n", "mesh = \"home\"\nx=\"\rb\"\n",
+                           "mesh = \"home\"\nx=1\rb=1\n", "mesh = \"home\"\r\nx=1\r"}) {
+    EXPECT_EQ(problems_of(text),
+              "mesh.toml:2:4: error: the file has a carriage return here that no line feed follows "
+              "(save the file with LF or CRLF at the end of each line) [carriage-return]\n")
+        << text;
+  }
+}
+
+// Each text that the library has, by something an operator may write, in words of ours.
+TEST(BadFiles, TheLibrarysWordsDoNotLeak) {
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"a = 64MiB",
+       "1:7: error: this is not a number (as 10 or 1.5; sizes, durations and addresses "
+       "need quotes, as in \"64MiB\")"},
+      {"a = 1.", "this is not a number"},
+      {"a = 127.0.0.1", "this is not a number"},
+      {"a = 0x", "this is not a number"},
+      {"a = 0x1.8p1", "this is not a number"},
+      {"a = 1e999", "this is not a number"},
+      {"a = nan1", "this is not a number"},
+      {"a = 0b2", "this is not a number"},
+      {"a = 99999999999999999999", "this number is too large"},
+      {"a = 1__2", "an _ in a number stands between two digits"},
+      {"a = _1", "this is not a value (text needs quotes"},
+      {"a = True", "this is not a value (true and false are in lower case"},
+      {"a = truefalse", "this is not a value (true and false are in lower case"},
+      {"a = 127.0.0.1:4222", "this is not a date or a time (text needs quotes"},
+      {"a = 10:30", "this is not a date or a time"},
+      {"a = 2024-13-01", "this is not a date or a time"},
+      {"a = 1979-05-27T07:32:00+99:00", "this is not a date or a time"},
+      {"a = \"\\u12\"", "this escape names no character (as"},
+      {"a = \"\\UFFFFFFFF\"", "this escape names no character"},
+      {"a = \"\\uD800\"", "this escape names no character"},
+      {"a = \"\\xZZ\"", "this escape after \\ is not known to TOML"},
+      {"= 1", "a key is expected here (a key with other characters"},
+      {"a..b = 1", "a key is expected here"},
+      {"[]", "a table's header needs a name (as [nodes.one])"},
+      {"a = [,]", "a comma too many"},
+      {"a = {,}", "a comma too many"},
+      {"a = {b = 1,}", "a table in braces ends on its line and has no last comma (write"},
+      {"a = \"x", "the text has no closing quote"},
+      {"a = \x01", "a control character stands in a value's place (remove it)"},
+      {"# \x01", "this comment has a control character (remove it)"},
+      {"a = \"\x01\"", "this text has a control character (remove it, or write it as"},
+      {"a\u00A0= 1", "this space is none that TOML knows (put an ordinary space"},
+      {"[a]\nb = {c=1}\n[a.b]", "\"a.b\" is defined twice"},
+      {"[a]\nb = {c=1}\n[a.b.d]", "this adds to a table in braces, which is complete"},
+      {"[a]\nb = {c=1}\nb.d = 2", "this adds to a table that is complete already (keep all"},
+  };
+  for (const auto& [text, said] : cases) {
+    const auto problems = problems_of(text);
+    EXPECT_NE(problems.find(said), std::string::npos) << text << "\n" << problems;
+    for (const auto* leak : {"TOML_", "U+", "saw", "expected '", "prohibited", "toml.io"}) {
+      EXPECT_EQ(problems.find(leak), std::string::npos) << text << "\n" << problems;
+    }
+  }
+}
+
 TEST(BadFiles, DotsInTextAreNotDepth) {
   const std::string dots(100, '.');
   EXPECT_EQ(problems_of("mesh = \"home\"\nx-a = \"" + dots + "\" # " + dots + "\nx-b = '''\n" +

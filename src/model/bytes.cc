@@ -57,6 +57,19 @@ bool check_nul(std::string_view bytes, const Source& source) {
   return false;
 }
 
+/// A carriage return alone ends no line in TOML, and stands in no text or comment either.
+bool check_carriage_returns(std::string_view bytes, const Source& source) {
+  for (auto at = bytes.find('\r'); at != std::string_view::npos; at = bytes.find('\r', at + 1)) {
+    if (!bytes.substr(at + 1).starts_with('\n')) {
+      source.report.error(line_of(bytes, at, source), "carriage-return",
+                          "the file has a carriage return here that no line feed follows",
+                          "save the file with LF or CRLF at the end of each line");
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Follows TOML's strings and comments just far enough to see which dots join keys. Whatever the
 /// library accepts up to its first error is followed in the same way here.
 class DotCounter {
@@ -140,7 +153,8 @@ bool check_bytes(std::string_view bytes, const Source& source) {
         fmt::format("the file has {} bytes, at most {} are read", bytes.size(), kLargestFile));
     return false;
   }
-  return check_nul(bytes, source) && check_utf8(bytes, source) && check_depth(bytes, source);
+  return check_nul(bytes, source) && check_utf8(bytes, source) &&
+         check_carriage_returns(bytes, source) && check_depth(bytes, source);
 }
 
 }  // namespace mesh::model
