@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 namespace mesh::cli {
 
@@ -63,11 +64,26 @@ std::string painted(const Problem& problem, bool colour) {
 
 }  // namespace
 
-Result<controller::Location> locate(const Context& context) {
-  std::optional<std::string> state;
-  if (context.state) {
-    state = context.absolute(*context.state);
+Result<std::optional<std::string>> given_state(const Context& context) {
+  if (!context.state) {
+    return std::nullopt;
   }
+  const auto path = context.absolute(*context.state);
+  std::filesystem::path there = path;
+  std::error_code ignored;
+  while (!std::filesystem::exists(std::filesystem::symlink_status(there, ignored)) &&
+         there.has_relative_path()) {
+    there = there.parent_path();
+  }
+  if (!std::filesystem::is_directory(there, ignored)) {
+    return fail(Code::Usage, fmt::format("{} is no directory", there.string()),
+                "--state takes the directory to keep state in, which is made where it is missing");
+  }
+  return std::optional(path);
+}
+
+Result<controller::Location> locate(const Context& context) {
+  MESH_TRY(const auto state, given_state(context));
   return controller::locate(context.directory, state);
 }
 

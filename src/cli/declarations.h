@@ -18,7 +18,12 @@ struct Declarations {
   [[nodiscard]] const model::Mesh& mesh() const { return *reading.mesh; }
 };
 
-/// Where mesh.toml is, from -C and --state. Errors: InvalidArgument (none found).
+/// --state as an absolute path, where it is given. Errors: Usage where it, or what it lies in, is
+/// something else than a directory.
+[[nodiscard]] Result<std::optional<std::string>> given_state(const Context& context);
+
+/// Where mesh.toml is, from -C and --state. Errors: InvalidArgument (none found), Usage (--state is
+/// no directory).
 [[nodiscard]] Result<controller::Location> locate(const Context& context);
 
 /// Reads the declarations that `context` stands in. Where they are invalid, `context.invalid` is

@@ -62,6 +62,7 @@ Result<Outcome> existing_state(Context& context, const controller::Location& loc
 }
 
 Result<Outcome> run_init(Context& context, const Arguments& arguments) {
+  MESH_CHECK(given_state(context));  // before anything is written
   context.directory = context.absolute(arguments.positional("DIR").value_or("."));
   MESH_CHECK(os::make_dirs(context.directory));
   std::vector<std::string> written;

@@ -85,6 +85,29 @@ TEST_F(VerbsTest, AGitignoreKeepsItsModeAndItsLink) {
   EXPECT_EQ(mode(root_ + "/shared/ignore"), 0640U);
 }
 
+TEST_F(VerbsTest, WhatIsNoDirectoryIsNoStateAndNothingIsWritten) {
+  write_mesh();
+  write(".gitignore", "build/\n");
+  write("file", "mine");
+  const std::vector<std::vector<std::string>> lines = {
+      {"init"}, {"plan"}, {"bus-config"}, {"secret", "list"}, {"init", "fresh"}};
+  for (const auto* state : {"file", "file/below", "file/below/deeper"}) {
+    for (auto line : lines) {
+      line.insert(line.end(), {"--state", state});
+      const auto error = json(line, 64)["error"];
+      EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("/file is no directory"));
+      EXPECT_THAT(error["hint"].get<std::string>(), HasSubstr("--state"));
+    }
+  }
+  EXPECT_EQ(read(".gitignore"), "build/\n");
+  EXPECT_EQ(read("file"), "mine");
+  EXPECT_FALSE(fs::exists(root_ + "/fresh"));
+  // In the default place it is a file that is in the way, not the command line.
+  write(".mesh", "mine");
+  EXPECT_EQ(json({"init"}, 65)["error"]["code"], "invalid-argument");
+  EXPECT_EQ(read(".gitignore"), "build/\n");
+}
+
 TEST_F(VerbsTest, CheckReportsEveryProblemWithEveryKey) {
   write("mesh.toml", "mesh = \"Home\"\n[nodes.a_b]\nfrobnicate = 1\n");
   const auto problems = json({"check"}, 65)["problems"];

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "controller/disk_files.h"
+#include "os/files.h"
 
 namespace mesh::controller {
 
@@ -48,6 +49,8 @@ model::Reading read_declarations(const Location& location) {
 
 Result<inventory::NewState> make_state(const Location& location, const std::string& mesh_name,
                                        Edges edges) {
+  // First, so that .gitignore is not changed where something else stands in the state's place.
+  MESH_CHECK(os::make_private_dir(location.state));
   MESH_CHECK(ignore_state(location));
   return inventory::create_state(location.state, mesh_name, edges.clock, edges.random);
 }
