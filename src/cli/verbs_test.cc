@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -120,6 +121,36 @@ TEST_F(VerbsTest, CheckReportsEveryProblemWithEveryKey) {
   const auto text = mesh({"check"});
   EXPECT_THAT(text.out, HasSubstr("mesh.toml:1:"));
   EXPECT_THAT(text.out, HasSubstr(": error: "));
+}
+
+TEST_F(VerbsTest, CheckSaysWhyAModuleCannotBeRead) {
+  const auto problem = [&](const std::string& path) {
+    write("mesh.toml",
+          "mesh = \"home\"\n[nodes.one]\n[modules.a]\npath = \"" + path + "\"\non = [\"one\"]\n");
+    const auto problems = json({"check"}, 65)["problems"];
+    EXPECT_EQ(problems.size(), 1U) << problems;
+    EXPECT_EQ(problems[0]["code"], "unreadable") << problems;
+    return problems[0]["message"].get<std::string>() + " (" +
+           problems[0]["hint"].get<std::string>() + ")";
+  };
+  fs::create_symlink("nowhere", root_ + "/dangling");
+  EXPECT_THAT(problem("dangling"),
+              HasSubstr("dangling is a symbolic link to something that does not exist (make"));
+  fs::create_symlink("circle", root_ + "/circle");
+  EXPECT_THAT(problem("circle"), AllOf(HasSubstr("circle cannot be read: too many levels"),
+                                       HasSubstr("links lead in a circle")));
+  write("file", "");
+  EXPECT_THAT(problem("file/below"), AllOf(HasSubstr("file/below cannot be read: not a directory"),
+                                           HasSubstr("a file, not a folder")));
+  fs::create_directory(root_ + "/folder");
+  fs::create_symlink("nowhere", root_ + "/folder/module.toml");
+  EXPECT_THAT(problem("folder"), HasSubstr("folder/module.toml is a symbolic link to something"));
+  if (::geteuid() != 0) {
+    write("closed/module.toml", "");
+    fs::permissions(root_ + "/closed", fs::perms::none);
+    EXPECT_THAT(problem("closed"), HasSubstr("closed/module.toml cannot be read: permission"));
+    fs::permissions(root_ + "/closed", fs::perms::owner_all);
+  }
 }
 
 TEST_F(VerbsTest, InvalidDeclarationsAreCheckedByEveryVerb) {

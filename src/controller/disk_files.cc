@@ -6,9 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include <fmt/format.h>
+
+#include "os/errno_error.h"
 
 namespace mesh::controller {
 
@@ -44,8 +45,41 @@ Code code_of(int error) {
   }
 }
 
+std::string hint_of(int error) {
+  switch (error) {
+    case EACCES:
+    case EPERM:
+      return "whoever runs mesh must be allowed to read it, and to pass (x) each folder above it";
+    case ELOOP:
+      return "its symbolic links lead in a circle";
+    case ENOTDIR:
+      return "what stands above it is a file, not a folder";
+    default:
+      return {};
+  }
+}
+
 std::unexpected<Error> refused(const std::string& path, int error) {
-  return fail(code_of(error), fmt::format("{} cannot be read: {}", path, std::strerror(error)));
+  auto out = os::errno_error(fmt::format("{} cannot be read", path), error);
+  out.code = code_of(error);
+  out.hint = hint_of(error);
+  return std::unexpected(std::move(out));
+}
+
+bool is_link(const std::string& path) {
+  struct stat found{};
+  return lstat(path.c_str(), &found) == 0 && S_ISLNK(found.st_mode);
+}
+
+/// Why `path` (in full: `whole`) could not be opened. A link to nothing is there, and what it leads
+/// to is not.
+std::unexpected<Error> not_opened(const std::string& path, const std::string& whole, int error) {
+  if (error == ENOENT && is_link(whole)) {
+    return fail(Code::InvalidArgument,
+                fmt::format("{} is a symbolic link to something that does not exist", path),
+                "make what it leads to, or let the link lead elsewhere");
+  }
+  return refused(path, error);
 }
 
 std::string full_path(const std::string& root, const std::string& path) {
@@ -79,8 +113,9 @@ Result<std::string> read_descriptor(int descriptor, const std::string& path, std
 
 model::Files::Kind DiskFiles::kind(const std::string& path) const {
   struct stat found{};
-  if (stat(full_path(root_, path).c_str(), &found) != 0) {
-    return Kind::Missing;
+  const auto whole = full_path(root_, path);
+  if (stat(whole.c_str(), &found) != 0) {
+    return errno == ENOENT && !is_link(whole) ? Kind::Missing : Kind::Unreadable;
   }
   if (S_ISREG(found.st_mode)) {
     return Kind::File;
@@ -90,9 +125,10 @@ model::Files::Kind DiskFiles::kind(const std::string& path) const {
 
 Result<std::string> DiskFiles::read(const std::string& path) const {
   // Without O_NONBLOCK opening a pipe would wait for its writer.
-  const Descriptor file(open(full_path(root_, path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const auto whole = full_path(root_, path);
+  const Descriptor file(open(whole.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
-    return refused(path, errno);
+    return not_opened(path, whole, errno);
   }
   struct stat found{};
   if (fstat(file.get(), &found) != 0) {

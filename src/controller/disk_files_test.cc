@@ -56,6 +56,7 @@ TEST_F(DiskFilesTest, SaysWhatIsMissing) {
   EXPECT_EQ(code_of("none"), Code::NotFound);
   write("file", "");
   EXPECT_EQ(code_of("file/below"), Code::NotFound);
+  EXPECT_EQ(files().kind("file/below"), Kind::Unreadable);
 }
 
 TEST_F(DiskFilesTest, RefusesWhatIsNoFile) {
@@ -90,9 +91,11 @@ TEST_F(DiskFilesTest, FollowsLinks) {
   EXPECT_EQ(files().read("link").value(), "bytes");
   fs::create_symlink("circle", root_ / "circle");
   EXPECT_EQ(code_of("circle"), Code::InvalidArgument);
+  EXPECT_EQ(files().kind("circle"), Kind::Unreadable);
   fs::create_symlink("nowhere", root_ / "dangling");
-  EXPECT_EQ(files().kind("dangling"), Kind::Missing);
-  EXPECT_EQ(code_of("dangling"), Code::NotFound);
+  EXPECT_EQ(files().kind("dangling"), Kind::Unreadable);
+  EXPECT_EQ(code_of("dangling"), Code::InvalidArgument);
+  EXPECT_EQ(files().kind("dangling/below"), Kind::Missing);
 }
 
 }  // namespace

@@ -57,6 +57,8 @@ class Reader {
   void read_schemas(const std::string& folder, const Value& root, ModuleFile& file);
   void report_missing_module(const std::string& folder, const Value& path_value,
                              const Error& error);
+  /// What cannot be read is told with the cause that `read` came to.
+  void report_unreadable(const Place& place, const Result<std::string>& read);
   /// The bytes, kept for the records; valid until the next are kept.
   const std::string& keep(const std::string& path, std::string bytes);
   std::vector<AcceptedFile> take_files();
@@ -85,6 +87,14 @@ std::vector<AcceptedFile> Reader::take_files() {
   return std::move(kept_);
 }
 
+void Reader::report_unreadable(const Place& place, const Result<std::string>& read) {
+  if (read) {  // it has become readable meanwhile
+    report_.error(place, "unreadable", "the files changed while they were read", "check again");
+    return;
+  }
+  report_.error(place, "unreadable", read.error().message, read.error().hint);
+}
+
 void Reader::report_missing_module(const std::string& folder, const Value& path_value,
                                    const Error& error) {
   const auto place = path_value.place();
@@ -94,6 +104,9 @@ void Reader::report_missing_module(const std::string& folder, const Value& path_
     case Files::Kind::Missing:
       report_.error(place, "missing-path", fmt::format("\"{}\" does not exist", shown),
                     "path is the module's folder, as seen from mesh.toml");
+      return;
+    case Files::Kind::Unreadable:
+      report_unreadable(place, files_.read(folder));
       return;
     case Files::Kind::File:
     case Files::Kind::Other:

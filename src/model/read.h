@@ -15,7 +15,9 @@ namespace mesh::model {
 /// the operator wrote so.
 class Files {
  public:
-  enum class Kind { Missing, File, Directory, Other };
+  /// Unreadable: whether something is there cannot be seen, or it is a link to nothing; `read` says
+  /// why.
+  enum class Kind { Missing, Unreadable, File, Directory, Other };
   virtual ~Files() = default;
   /// What is at `path`; symbolic links are followed.
   [[nodiscard]] virtual Kind kind(const std::string& path) const = 0;
