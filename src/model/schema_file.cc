@@ -1,12 +1,12 @@
 #include "model/schema_file.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "model/report.h"
+#include "model/schema_check.h"
+#include "model/schema_place.h"
 
 namespace mesh::model {
 
@@ -20,20 +20,6 @@ std::size_t bad_offset(const std::string& text) {
     return error.byte > 0 ? error.byte - 1 : 0;
   }
   return 0;
-}
-
-Place place_of(const std::string& text, std::size_t offset, const Source& source) {
-  const auto before = std::string_view(text).substr(0, offset);
-  const auto line = std::ranges::count(before, '\n') + 1;
-  const auto start = before.rfind('\n') + 1;  // npos + 1 is 0
-  return {source.file, static_cast<int>(line), static_cast<int>(before.size() - start) + 1};
-}
-
-/// A schema is an object, or true or false.
-bool is_schema(std::string_view json) {
-  const auto first = json.find_first_of("{[\"tfn-0123456789");
-  return first != std::string_view::npos &&
-         (json[first] == '{' || json[first] == 't' || json[first] == 'f');
 }
 
 void report_unread(const Files& files, const std::string& path, const Place& named,
@@ -54,13 +40,11 @@ std::optional<std::string> read_schema(const Files& files, const std::string& pa
     return std::nullopt;
   }
   if (!nlohmann::json::accept(*text)) {
-    source.report.error(place_of(*text, bad_offset(*text), source), "bad-json",
+    source.report.error(place_at(*text, bad_offset(*text), source), "bad-json",
                         "the file is not JSON");
     return std::nullopt;
   }
-  if (!is_schema(*text)) {
-    source.report.error({source.file, 1, 1}, "bad-schema",
-                        "a JSON Schema is an object, or true or false");
+  if (!check_schema(*text, source)) {
     return std::nullopt;
   }
   return std::move(*text);
