@@ -54,10 +54,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string_view trim_end(std::string_view text) {
-  return text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
-}
-
 std::string nearest(std::string_view word, std::span<const std::string> candidates) {
   static constexpr std::size_t kLongest = 256;
   if (word.size() > kLongest) {
@@ -134,6 +130,16 @@ std::string printable(std::string_view text, std::size_t most) {
     text.remove_prefix(length);
   }
   return out;
+}
+
+std::string with_words(std::string what, std::string_view words, std::size_t most) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const auto first = words.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) {
+    return what + ", without a word";
+  }
+  words = words.substr(first, words.find_last_not_of(kBlank) - first + 1);
+  return std::move(what) + ": " + printable(words, most);
 }
 
 }  // namespace mesh

@@ -14,9 +14,6 @@ namespace mesh {
 /// `parts` with `separator` between each two.
 [[nodiscard]] std::string join(std::span<const std::string> parts, std::string_view separator);
 
-/// `text` without the white space at its end.
-[[nodiscard]] std::string_view trim_end(std::string_view text);
-
 /// The candidate that a person most likely meant by `word` (edit distance, a swap counted once, at
 /// most a third of its length, at least 1, and less than all of it), or an empty string. Ties go to
 /// the first candidate.
@@ -29,5 +26,10 @@ namespace mesh {
 /// `text` fit for one line of a terminal: control characters and bytes that are not UTF-8 become
 /// `\xNN`, and what is longer than `most` bytes is cut with `…`.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t most = 120);
+
+/// What another program said, for a message: `what: words` on one line, or, where `words` are blank,
+/// `what, without a word`.
+[[nodiscard]] std::string with_words(std::string what, std::string_view words,
+                                     std::size_t most = 1000);
 
 }  // namespace mesh

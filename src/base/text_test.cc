@@ -32,6 +32,13 @@ TEST(Text, PrintableEscapesControlAndCuts) {
   EXPECT_EQ(printable("abcdef", 3), "abc…");
 }
 
+TEST(Text, WordsOfAnotherOrThatThereWereNone) {
+  EXPECT_EQ(with_words("it ended", " \r\n"), "it ended, without a word");
+  EXPECT_EQ(with_words("it ended", ""), "it ended, without a word");
+  EXPECT_EQ(with_words("it ended", "\n no\x1b room \n"), "it ended: no\\x1b room");
+  EXPECT_EQ(with_words("it ended", "abcdef", 3), "it ended: abc…");
+}
+
 TEST(Digest, KnownVector) {
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }

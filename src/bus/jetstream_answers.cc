@@ -129,14 +129,14 @@ Request consumer_request(const WantedConsumerConfig& wanted, Raise how) {
 Result<json> read_api_answer(const Message& answer) {
   json read = json::parse(answer.data, nullptr, false);
   if (!read.is_object()) {
-    return fail(Code::Corrupt,
-                fmt::format("the bus answered what is not JSON: {}", printable(answer.data)));
+    return fail(Code::Corrupt, with_words("the bus answered what is not JSON", answer.data, 120));
   }
   const json& error = field(read, "error");
   if (error.is_object()) {
     const std::int64_t number = integer(error, "err_code", 0);
     const Code code = code_of_number(number).value_or(code_of_status(integer(error, "code", 500)));
-    return fail(code, fmt::format("{}{}{})", printable(text(error, "description"), 500),
+    const auto words = printable(text(error, "description"), 500);
+    return fail(code, fmt::format("{}{}{})", words.empty() ? "the bus refused it" : words,
                                   kNumberMark, number));
   }
   return read;

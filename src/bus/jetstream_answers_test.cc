@@ -39,6 +39,12 @@ TEST(ApiAnswer, MapsErrors) {
   }
 }
 
+TEST(ApiAnswer, WithoutWordsIsSaidToBeRefused) {
+  const auto read = read_api_answer(saying(error_answer(400, 10025, "")));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().message, "the bus refused it (err_code 10025)");
+}
+
 TEST(ApiAnswer, KeepsItsNumberUnderAContext) {
   const auto read = read_api_answer(saying(error_answer(400, 10148, "consumer already exists")));
   ASSERT_FALSE(read);

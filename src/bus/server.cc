@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "bus/server_child.h"
 #include "bus/server_hello.h"
 #include "bus/server_log.h"
@@ -159,10 +160,10 @@ class ManagedServer::State {
     const os::Deadline deadline(options_.ready_within);
     while (!deadline.passed() && !stopping_) {
       if (const auto how = child.ended()) {
-        return fail(
-            Code::Unavailable,
-            fmt::format("nats-server ended ({}): {}", *how, last_words(options_.log, log_offset)),
-            fmt::format("its log is {}", options_.log.string()));
+        return fail(Code::Unavailable,
+                    with_words(fmt::format("nats-server ended ({})", *how),
+                               last_words(options_.log, log_offset)),
+                    fmt::format("its log is {}", options_.log.string()));
       }
       if (auto hello = read_hello(options_.host, options_.port, kHelloWithin)) {
         return hello;
@@ -172,10 +173,12 @@ class ManagedServer::State {
     if (stopping_) {
       return fail(Code::Interrupted, "nats-server was stopped before it was ready");
     }
-    return fail(Code::Timeout,
-                fmt::format("nats-server does not answer on {}:{} within {} s: {}", options_.host,
-                            options_.port, options_.ready_within.count() / 1000,
-                            last_words(options_.log, log_offset)));
+    return fail(
+        Code::Timeout,
+        with_words(fmt::format("nats-server does not answer on {}:{} within {} s", options_.host,
+                               options_.port, options_.ready_within.count() / 1000),
+                   last_words(options_.log, log_offset)),
+        fmt::format("its log is {}", options_.log.string()));
   }
 
   /// True where the server ended, false where it is to be stopped.
@@ -198,8 +201,8 @@ class ManagedServer::State {
     os::Milliseconds pause = options_.first_pause;
     auto started = Clock::now();
     while (wait_for_end()) {
-      say(fmt::format("nats-server ended ({}): {}", child_->ended().value_or("gone"),
-                      last_words(options_.log, 0)));
+      say(with_words(fmt::format("nats-server ended ({})", child_->ended().value_or("gone")),
+                     last_words(options_.log, 0)));
       child_.reset();
       if (Clock::now() - started > kStayedUp) {
         pause = options_.first_pause;

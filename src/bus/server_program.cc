@@ -91,7 +91,7 @@ Error read_refusal(const std::string& output, const fs::path& config) {
     std::from_chars(rest.data(), rest.data() + rest.size(), error.place.line);
     rest = said;
   }
-  error.message = fmt::format("nats-server refuses the configuration: {}", printable(rest, 2000));
+  error.message = with_words("nats-server refuses the configuration", rest, 2000);
   return error;
 }
 
@@ -130,8 +130,9 @@ Result<ServerProgram> examine_server(const fs::path& program) {
   const auto version = parse_version(said.out);
   if (!said.status.ok() || !version || said.out.find(kProgram) == std::string::npos) {
     return fail(Code::Unsupported,
-                fmt::format("{} is not a nats-server: it says {}", program.string(),
-                            printable(said.out + said.err)),
+                with_words(fmt::format("{} is not a nats-server: `-v` ended with {}",
+                                       program.string(), said.status.text()),
+                           said.out + said.err),
                 std::string(kHint));
   }
   if (*version < kOldestServer) {

@@ -28,7 +28,9 @@ Result<json> read_answer(const Message& message) {
     return fail(Code::Corrupt, "the system account answered what is not JSON");
   }
   if (const json& error = field(read, "error"); error.is_object()) {
-    return fail(Code::InvalidArgument, printable(text(error, "description"), 2000));
+    const auto words = printable(text(error, "description"), 2000);
+    return fail(Code::InvalidArgument,
+                words.empty() ? "the server refused it, without a word" : words);
   }
   return read;
 }

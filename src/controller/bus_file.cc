@@ -44,10 +44,10 @@ Status run_command(const std::vector<std::string>& argv, const std::string& dire
     return within(fmt::format("[bus] {} ({})", what, argv.front()), std::move(result).error());
   }
   if (!result->status.ok()) {
-    const auto words = printable(trim_end(result->err.empty() ? result->out : result->err), 400);
     return fail(Code::PermissionDenied,
-                fmt::format("[bus] {} ended with {}{}{}", what, result->status.text(),
-                            words.empty() ? "" : ": ", words));
+                with_words(fmt::format("[bus] {} ended with {}", what, result->status.text()),
+                           result->err.empty() ? result->out : result->err, 400),
+                fmt::format("run it by hand: {}", printable(join(argv, " "))));
   }
   return {};
 }

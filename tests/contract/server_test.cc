@@ -103,7 +103,14 @@ TEST_P(ServerOn, IsFound) {
   ASSERT_TRUE(named) << named.error().message;
   EXPECT_GE(named->version, kOldestServer);
   EXPECT_EQ(find_server("/nowhere/nats-server", "/nowhere").error().code, Code::NotFound);
-  EXPECT_EQ(find_server("/bin/true", "/nowhere").error().code, Code::Unsupported);
+  const auto silent = find_server("/bin/true", "/nowhere");
+  EXPECT_EQ(silent.error().code, Code::Unsupported);
+  EXPECT_EQ(silent.error().message,
+            "/bin/true is not a nats-server: `-v` ended with exit code 0, without a word");
+  EXPECT_EQ(find_server("/bin/echo", "/nowhere").error().message,
+            "/bin/echo is not a nats-server: `-v` ended with exit code 0: -v");
+  const auto refused = prove_config("/bin/false", "/nowhere/nats.conf", 10s);
+  EXPECT_EQ(refused.error().message, "nats-server refuses the configuration, without a word");
   fs::create_directories(file("bin"));
   fs::create_directories(file("tools"));
   fs::create_symlink(program_, file("tools") / "nats-server");
@@ -194,6 +201,15 @@ TEST_P(ServerOn, TellsItsLastWords) {
   EXPECT_NE(server.error().message.find("unknown field \"nonsense\""), std::string::npos)
       << server.error().message;
   EXPECT_FALSE(fs::exists(file("server.json")));
+}
+
+TEST_P(ServerOn, EndsWithoutAWord) {
+  auto silent = options();
+  silent.program.path = "/bin/true";
+  const auto server = ManagedServer::start(std::move(silent));
+  ASSERT_FALSE(server);
+  EXPECT_EQ(server.error().message, "nats-server ended (exit code 0), without a word");
+  EXPECT_EQ(server.error().hint, "its log is " + file("nats.log").string());
 }
 
 TEST_P(ServerOn, RefusesATakenPort) {
