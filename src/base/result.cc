@@ -30,4 +30,15 @@ const char* code_name(Code code) {
   return "internal";
 }
 
+Code code_named(std::string_view name) {
+  for (const Code code :
+       {Code::InvalidArgument, Code::Usage, Code::NotFound, Code::Conflict, Code::PermissionDenied,
+        Code::Unavailable, Code::Timeout, Code::Corrupt, Code::Unsupported, Code::Interrupted}) {
+    if (name == code_name(code)) {
+      return code;
+    }
+  }
+  return Code::Internal;
+}
+
 }  // namespace mesh

@@ -2,6 +2,7 @@
 
 #include <expected>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/place.h"
@@ -26,6 +27,10 @@ enum class Code {
 
 /// The code's name as it stands in JSON: `invalid-argument`, `not-found`, …
 [[nodiscard]] const char* code_name(Code code);
+
+/// The code of that name, for errors that another process of Mesh wrote; Internal where there is
+/// none.
+[[nodiscard]] Code code_named(std::string_view name);
 
 /// A failure: what happened (lower case, no full stop), what to do about it (`hint`, may be empty)
 /// and where (may be unknown). It never holds a secret.

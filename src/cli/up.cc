@@ -16,7 +16,8 @@ namespace {
 constexpr os::Milliseconds kUpTimeout{600'000};
 constexpr os::Milliseconds kDetachedTimeout{120'000};
 
-/// The command that is this one in the foreground, quiet about what the components print.
+/// The command that is this one in the foreground, quiet about what the components print; its
+/// stdout has its error, as a document.
 std::vector<std::string> foreground(const Declarations& declared, bool yes) {
   std::vector<std::string> argv = {std::filesystem::read_symlink("/proc/self/exe").string(),
                                    "-C",
@@ -24,7 +25,8 @@ std::vector<std::string> foreground(const Declarations& declared, bool yes) {
                                    "--state",
                                    declared.location.state,
                                    "up",
-                                   "--quiet"};
+                                   "--quiet",
+                                   "--json"};
   if (yes) {
     argv.emplace_back("--yes");
   }

@@ -3,11 +3,15 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include <unistd.h>
+
 #include <csignal>
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "controller/controller.h"
@@ -19,7 +23,7 @@ namespace mesh::controller {
 namespace {
 
 constexpr os::Milliseconds kTick{200};
-constexpr std::size_t kMostLog = 64U << 20U;
+constexpr std::size_t kMostError = 64U << 10U;
 
 /// Takes up what another process pushed.
 Status follow(inventory::State& state, Supervisor& supervisor, const Say& say) {
@@ -54,14 +58,43 @@ Status push_now(inventory::State& state, const Location& location, const model::
   return {};
 }
 
-/// The last lines of what the detached process said: its error is among them.
-std::string last_words(const std::string& log) {
-  const auto text = os::read_file(log, kMostLog);
-  if (!text) {
-    return {};
+/// What the process wrote to its stdout, once it has ended.
+std::string printed_by(os::Process& process) {
+  std::string out;
+  std::array<char, 4096> piece{};
+  ssize_t got = 0;
+  while (out.size() < kMostError &&
+         (got = ::read(process.out().get(), piece.data(), piece.size())) > 0) {
+    out.append(piece.data(), static_cast<std::size_t>(got));
   }
-  static constexpr std::size_t kMost = 2000;
-  return text->substr(text->size() > kMost ? text->size() - kMost : 0);
+  return out;
+}
+
+std::string text_of(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+/// The error that the detached process ended with, as if it had been this one.
+Error error_of(os::Process& process, const os::ExitStatus& status, const std::string& log) {
+  const auto where = fmt::format("its log is {}", log);
+  const auto document = nlohmann::json::parse(printed_by(process), nullptr, false);
+  if (!document.is_object() || !document.contains("error") || !document["error"].is_object()) {
+    return {Code::Internal, fmt::format("mesh up ended with {}", status.text()), where, {}};
+  }
+  const auto& said = document["error"];
+  const auto hint = text_of(said, "hint");
+  Error error{code_named(text_of(said, "code")),
+              text_of(said, "message"),
+              hint.empty() ? where : hint + "; " + where,
+              {}};
+  if (const auto file = text_of(said, "file"); !file.empty()) {
+    const auto number = [&](const char* key) {
+      return said.contains(key) && said[key].is_number_integer() ? said[key].get<int>() : 0;
+    };
+    error.place = {std::make_shared<const std::string>(file), number("line"), number("column")};
+  }
+  return error;
 }
 
 std::string not_running(const RunState& state) {
@@ -116,7 +149,7 @@ Result<RunState> up_detached(const inventory::StatePaths& paths,
     os::Fd log(::open(start->log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
     os::SpawnOptions options;
     options.argv = start->argv;
-    options.out = os::Output::to_fd(log.get());
+    options.out = os::Output::pipe();
     options.err = os::Output::to_fd(log.get());
     options.new_session = true;
     MESH_TRY(process, os::Process::spawn(options));
@@ -135,10 +168,11 @@ Result<RunState> up_detached(const inventory::StatePaths& paths,
       missing = not_running(*now);
     }
     const auto ended = process ? process->poll() : std::nullopt;
-    if (ended || (!process && !now)) {
-      return fail(Code::Unavailable,
-                  fmt::format("mesh up ended{}{}", ended ? " with " + ended->text() : "",
-                              start ? ":\n" + last_words(start->log) : ""));
+    if (ended) {
+      return std::unexpected(error_of(*process, *ended, start->log));
+    }
+    if (!process && !now) {
+      return fail(Code::Unavailable, "the mesh up that ran has ended", "start it again");
     }
     if (deadline.passed()) {
       if (process) {

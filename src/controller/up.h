@@ -30,13 +30,14 @@ struct UpOptions {
 
 /// `mesh up` as a process of its own, away from the terminal.
 struct DetachedUp {
-  std::vector<std::string> argv;  // of the `mesh up` in the foreground
-  std::string log;                // what it says
+  std::vector<std::string> argv;  // of the `mesh up` in the foreground, with --json
+  std::string log;                // what it says on stderr
 };
 
 /// Starts it and returns when all that the latest push declares runs. One that is up already is
-/// left and waited for, until push `number` is what it runs. Errors: those of the process, with its
-/// own words; Timeout, naming what does not run, and then it stays up.
+/// left and waited for, until push `number` is what it runs. Errors: the one that the process ended
+/// with, and where its log is; Internal, where it ended without one; Timeout, naming what does not
+/// run, and then it stays up.
 [[nodiscard]] Result<RunState> up_detached(const inventory::StatePaths& paths,
                                            const std::optional<DetachedUp>& start,
                                            std::int64_t number, os::Milliseconds timeout,

@@ -155,6 +155,32 @@ TEST_F(Up, KilledItLeavesNothingAndComesUpAgain) {
   EXPECT_EQ(component("quiet").at("state"), "running");
 }
 
+// What keeps the bus from running is told alike by each verb that starts it.
+TEST_F(Up, ATakenPortIsToldAlikeWhoeverMeetsIt) {
+  auto other = NatsServer::start("2.10", "");
+  ASSERT_TRUE(other) << other.error().message;
+  port_ = other->port();
+  write_mesh({"quiet"});
+  ASSERT_TRUE(mesh({"init"}).status.ok());
+  const auto taken = fmt::format("127.0.0.1:{} is already used by a nats-server", port_);
+  for (const auto& verb : {std::vector<std::string>{"controller"}, {"up"}, {"up", "--detach"}}) {
+    auto words = verb;
+    words.emplace_back("--json");
+    const auto ran = mesh(words);
+    EXPECT_EQ(ran.status.code, 1) << ran.out << ran.err;
+    const auto error = json::parse(ran.out).at("error");
+    EXPECT_EQ(error.at("code"), "conflict") << error;
+    const auto message = error.at("message").get<std::string>();
+    EXPECT_TRUE(message.starts_with(taken)) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    EXPECT_NE(error.at("hint").get<std::string>().find("choose another listen"), std::string::npos);
+  }
+  const auto text = mesh({"up", "--detach"});
+  EXPECT_NE(text.err.find("/run/up.log"), std::string::npos) << text.err;
+  EXPECT_NE(read(".mesh/run/up.log").find(taken), std::string::npos);
+  EXPECT_FALSE(fs::exists(directory_.path() / ".mesh/run/up.json"));
+}
+
 // ASSURANCE.md, "Machines": a module on this machine reads neither another's files nor the state.
 TEST_F(Up, AModuleReadsNeitherAnothersFilesNorTheState) {
   declare("thief",
