@@ -93,8 +93,9 @@ std::vector<std::string> server_versions() {
 }
 
 fs::path server_program(std::string_view version) {
-  return fs::path(MESH_SOURCE_DIR) / "build" / "tools" / fmt::format("nats-{}", version) /
-         "nats-server";
+  const char* other = std::getenv("MESH_TEST_TOOLS");
+  const auto tools = other == nullptr ? fs::path(MESH_SOURCE_DIR) / "build" / "tools" : other;
+  return tools / fmt::format("nats-{}", version) / "nats-server";
 }
 
 TemporaryDirectory::TemporaryDirectory() {

@@ -16,7 +16,8 @@ namespace mesh::test {
 /// `start`.
 [[nodiscard]] std::vector<std::string> server_versions();
 
-/// build/tools/nats-<version>/nats-server of this checkout.
+/// nats-<version>/nats-server of this checkout's build/tools, or of the directory that the variable
+/// MESH_TEST_TOOLS names.
 [[nodiscard]] std::filesystem::path server_program(std::string_view version);
 
 /// A directory under the system's temporary one, removed with the object.

@@ -19,6 +19,7 @@
 #include "tests/contract/servers.h"
 #include "tests/support/composed_config.h"
 #include "tests/support/mesh_builder.h"
+#include "tests/support/must.h"
 
 namespace mesh {
 namespace {
@@ -65,13 +66,11 @@ class Client {
   Client(const test::NatsServer& server, const std::string& user, const std::string& inbox) {
     auto options = test::as(server, user);
     options.inbox = inbox;
-    auto connection = bus::Connection::connect(options);
-    EXPECT_TRUE(connection) << user << ": " << connection.error().message;
-    connection_ = std::make_unique<bus::Connection>(*std::move(connection));
+    connection_ = std::make_unique<bus::Connection>(test::must(bus::Connection::connect(options)));
   }
 
   void hear(const std::string& subject, const std::string& queue = {}) {
-    auto subscription = connection_->subscribe(subject, queue, [this](const bus::Message& message) {
+    auto heard = connection_->subscribe(subject, queue, [this](const bus::Message& message) {
       {
         const std::scoped_lock lock(mutex_);
         heard_.push_back(message.data);
@@ -80,9 +79,8 @@ class Client {
         (void)connection_->publish(message.reply, "+ACK");
       }
     });
-    ASSERT_TRUE(subscription) << subscription.error().message;
-    subscriptions_.push_back(*std::move(subscription));
-    ASSERT_TRUE(connection_->flush(5s));
+    subscriptions_.push_back(test::must(std::move(heard)));
+    test::must(connection_->flush(5s));
   }
 
   /// Publishes into a stream; empty, or the stream's refusal.
@@ -107,9 +105,8 @@ class Client {
 class DeclaredFlows : public testing::TestWithParam<std::string> {
  protected:
   void start(const model::Mesh& mesh) {
-    auto server = test::NatsServer::start(GetParam(), configuration(mesh));
-    ASSERT_TRUE(server) << server.error().message;
-    server_ = std::make_unique<test::NatsServer>(*std::move(server));
+    server_ = std::make_unique<test::NatsServer>(
+        test::must(test::NatsServer::start(GetParam(), configuration(mesh))));
     connect_controller();
     EXPECT_GT(raise(mesh), 0U);
     EXPECT_EQ(raise(mesh), 0U) << "raising twice changes nothing";
@@ -123,13 +120,11 @@ class DeclaredFlows : public testing::TestWithParam<std::string> {
     plan::Hints hints;
     hints.mesh_id = "id";
     std::uint64_t writes = 0;
-    auto observed = controller::observe(controller_->connection(), steps);
-    EXPECT_TRUE(observed) << observed.error().message;
-    const auto changes = plan::bus_plan(broker::wanted(mesh, "id"), *observed, hints);
-    EXPECT_TRUE(changes) << changes.error().message;
-    const auto done = controller::raise(controller_->connection(), *changes, steps, writes);
+    const auto observed = test::must(controller::observe(controller_->connection(), steps));
+    const auto changes = test::must(plan::bus_plan(broker::wanted(mesh, "id"), observed, hints));
+    const auto done = controller::raise(controller_->connection(), changes, steps, writes);
     EXPECT_TRUE(done) << done.error().message;
-    return changes->size();
+    return changes.size();
   }
 
   std::unique_ptr<Client> client(const std::string& user, const std::string& inbox) {
