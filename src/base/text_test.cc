@@ -27,6 +27,16 @@ TEST(Text, Utf8IsJudgedByTheTable) {
   EXPECT_FALSE(is_utf8("\xE2\x82"));
 }
 
+// The vectors of RFC 4648, section 10.
+TEST(Text, Base64) {
+  EXPECT_EQ(base64(""), "");
+  EXPECT_EQ(base64("f"), "Zg==");
+  EXPECT_EQ(base64("fo"), "Zm8=");
+  EXPECT_EQ(base64("foo"), "Zm9v");
+  EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
+  EXPECT_EQ(base64("\xFB\xFF"), "+/8=");
+}
+
 TEST(Text, PrintableEscapesControlAndCuts) {
   EXPECT_EQ(printable("a\x1b[31m"), "a\\x1b[31m");
   EXPECT_EQ(printable("abcdef", 3), "abc…");

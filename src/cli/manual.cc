@@ -21,7 +21,9 @@ Results are on stdout; progress, remarks and errors on stderr. With `--json` a v
 document on stdout. Where it came to no answer that is
 `{"error":{"code","message","file","line","column","hint"}}`, with `null` for what is not known; and
 where the declarations are invalid, every verb prints what `mesh check` would. A verb that goes on
-(`tap`, `status --watch`) prints a document a line.
+(`tap`, `status --watch`) prints a document a line. `tap`'s are
+`{"time","subject","reply","headers","data","data_base64"}`: a payload is in `data` where it is
+UTF-8 text, otherwise in `data_base64`, and the other one is `null`.
 
 | exit code | meaning |
 |---|---|

@@ -1,3 +1,5 @@
+#include "cli/tap.h"
+
 #include <poll.h>
 
 #include <atomic>
@@ -18,18 +20,6 @@ namespace {
 
 constexpr int kSlice = 100;  // milliseconds
 
-Json message_json(const bus::Message& message, const std::string& time) {
-  auto headers = Json::array();
-  for (const auto& header : message.headers) {
-    headers.push_back({{"name", header.name}, {"value", header.value}});
-  }
-  return {{"time", time},
-          {"subject", message.subject},
-          {"reply", message.reply.empty() ? Json(nullptr) : Json(message.reply)},
-          {"headers", std::move(headers)},
-          {"data", message.data}};
-}
-
 /// Prints messages as they come, from the subscription's thread.
 class Printer {
  public:
@@ -43,7 +33,7 @@ class Printer {
     const auto time = os::rfc3339(context_.clock.now());
     const auto line =
         context_.json
-            ? message_json(message, time).dump(-1, ' ', false, Json::error_handler_t::replace)
+            ? message_document(message, time).dump(-1, ' ', false, Json::error_handler_t::replace)
             : fmt::format("{}  {}  {}", time, message.subject, printable(message.data, 4096));
     const bool last = left_ == 1;
     left_ -= left_ > 0 ? 1 : 0;
@@ -101,6 +91,20 @@ Result<Outcome> run_tap(Context& context, const Arguments& arguments) {
 }
 
 }  // namespace
+
+Json message_document(const bus::Message& message, const std::string& time) {
+  auto headers = Json::array();
+  for (const auto& header : message.headers) {
+    headers.push_back({{"name", header.name}, {"value", header.value}});
+  }
+  const bool text = is_utf8(message.data);
+  return {{"time", time},
+          {"subject", message.subject},
+          {"reply", message.reply.empty() ? Json(nullptr) : Json(message.reply)},
+          {"headers", std::move(headers)},
+          {"data", text ? Json(message.data) : Json(nullptr)},
+          {"data_base64", text ? Json(nullptr) : Json(base64(message.data))}};
+}
 
 Verb tap_verb() {
   return {
