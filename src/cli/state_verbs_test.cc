@@ -138,6 +138,47 @@ TEST_F(VerbsTest, BackupAndRestore) {
   EXPECT_THAT(restored.out + restored.err, Not(HasSubstr(key)));
 }
 
+TEST_F(VerbsTest, ADamagedBackupIsRefusedAndNothingIsChanged) {
+  write_mesh();
+  const auto key = json({"init"})["recovery_key"].get<std::string>();
+  (void)json({"backup", "whole"});
+  fs::remove_all(root_ + "/.mesh");
+  const auto whole = read("whole");
+  const auto standing = [&] {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::recursive_directory_iterator(root_)) {
+      files[entry.path().string()] = entry.is_regular_file() ? read(entry.path().string()) : "";
+    }
+    files.erase(root_ + "/damaged");
+    return files;
+  };
+  const auto before = standing();
+  const auto refused = [&](const std::string& bytes, const std::string& where) {
+    write("damaged", bytes);
+    const auto ran = mesh({"restore", "damaged", "--json"}, key);
+    EXPECT_EQ(ran.exit, 65) << where << ran.out;
+    const auto code = ran.json()["error"]["code"];
+    EXPECT_TRUE(code == "corrupt" || code == "invalid-argument") << where << code;
+    EXPECT_EQ(standing(), before) << where;
+  };
+  // Every byte of the first line, the key and the digest at the end; of the sealed body many.
+  constexpr std::size_t kEnds = 80;
+  ASSERT_GT(whole.size(), 10 * kEnds);
+  const auto tail = whole.size() - kEnds;
+  const auto after = [&](std::size_t at) {
+    return at < kEnds || at >= tail ? at + 1 : std::min(at + whole.size() / 50, tail);
+  };
+  for (std::size_t at = 0; at < whole.size(); at = after(at)) {
+    auto bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    refused(bytes, "byte " + std::to_string(at));
+  }
+  refused(whole.substr(0, whole.size() - 1), "without its last byte");
+  refused(whole + "x", "with a byte more");
+  refused("", "empty");
+  EXPECT_EQ(mesh({"restore", "whole"}, key).exit, 0);
+}
+
 TEST_F(VerbsTest, StateMayLieElsewhere) {
   write_mesh();
   EXPECT_EQ(mesh({"history", "--state", "elsewhere"}).exit, 0);
