@@ -22,6 +22,7 @@ Result<Outcome> run_controller(Context& context, const Arguments& /*arguments*/)
   MESH_TRY(const auto declared, declarations(context));
   MESH_TRY(auto state, open_state(context, declared));
   const auto say = [&](std::string_view line) { context.say(line); };
+  context.interrupt.finish_in_order();  // the server is not left behind
   MESH_TRY(const auto controller,
            controller::Controller::start(state, declared.location, declared.mesh(),
                                          {context.clock, context.random}, say));

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "cli/declarations.h"
 #include "cli/verbs.h"
+#include "controller/run_state.h"
 #include "inventory/inventory.h"
 
 namespace mesh::cli {
@@ -62,6 +63,15 @@ Error as_usage(Error error) {
   return error;
 }
 
+/// What a new value does to what runs.
+std::string note_of_running(inventory::State& state) {
+  const auto running = controller::read_run_state(state.paths);
+  return running && *running
+             ? fmt::format("note: `mesh up` (process {}) starts again what uses it\n",
+                           (*running)->mark.pid)
+             : std::string();
+}
+
 Result<Outcome> set(Context& context, const Declarations& declared, inventory::State& state,
                     const Arguments& arguments) {
   MESH_TRY(const auto name, named(arguments));
@@ -76,6 +86,7 @@ Result<Outcome> set(Context& context, const Declarations& declared, inventory::S
   }
   auto outcome = about(name, "set");
   outcome.diagnostics = value.empty() ? "note: the value is empty\n" : "";
+  outcome.diagnostics += note_of_running(state);
   return outcome;
 }
 

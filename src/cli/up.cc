@@ -71,6 +71,7 @@ Result<Outcome> detach(Context& context, const Declarations& declared, inventory
     context.say(fmt::format("up already, process {}: pushing to it", running->mark.pid));
     MESH_TRY(number, push_to_running(context, declared, state, yes));
   } else {
+    context.interrupt.finish_in_order();  // it has others to end
     start = controller::DetachedUp{foreground(declared, yes), state.paths.run() + "/up.log"};
   }
   MESH_TRY(const auto up,

@@ -83,6 +83,7 @@ struct NeededSecret {
 struct PreparedEnvironment {
   Variables variables;
   std::set<std::string> secret;  // names
+  std::string secret_files;      // a digest of the names and values of its files that hold secrets
 };
 
 /// Writes the part's files (directories 0700, files 0400) and returns all its variables, declared

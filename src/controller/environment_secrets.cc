@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/digest.h"
 #include "controller/environment.h"
 #include "os/files.h"
 
@@ -84,21 +85,27 @@ Status remove_others(const std::string& directory, const std::set<std::string>& 
   return {};
 }
 
-Status write_secrets(inventory::Inventory& inventory, const Part& part, const PartFiles& files) {
+/// Returns a digest of what was written.
+Result<std::string> write_secrets(inventory::Inventory& inventory, const Part& part,
+                                  const PartFiles& files) {
   MESH_CHECK(os::make_private_dir(files.secrets()));
   std::set<std::string> wanted;
+  std::string digests;
   if (part.component != nullptr) {
     for (const auto& secret : part.component->secrets) {
       MESH_TRY(const auto value,
                find(inventory, {part.module->name.text(), secret.value, secret.place}));
       MESH_CHECK(write_private(files.secrets() + "/" + secret.value, value.reveal()));
       wanted.insert(secret.value);
+      digests += fmt::format("{} {}\n", secret.value, sha256_hex(value.reveal()));
     }
   }
-  return remove_others(files.secrets(), wanted);
+  MESH_CHECK(remove_others(files.secrets(), wanted));
+  return sha256_hex(digests);
 }
 
-Status write_files(inventory::State& state, const Part& part, const PartFiles& files) {
+/// Returns a digest of the files that hold secrets.
+Result<std::string> write_files(inventory::State& state, const Part& part, const PartFiles& files) {
   MESH_TRY(const auto password, state.inventory.credential_secret(part.instance().text()));
   MESH_TRY(const auto key, state.inventory.module_key(part.module->name.text()));
   MESH_CHECK(os::make_private_dir(state.paths.environments()));
@@ -136,8 +143,8 @@ Status check_secrets(inventory::Inventory& inventory, const model::Mesh& mesh) {
 Result<PreparedEnvironment> prepare_environment(inventory::State& state, const model::Mesh& mesh,
                                                 const Part& part, const std::string& root) {
   const PartFiles files(state.paths, part);
-  MESH_CHECK(write_files(state, part, files));
   PreparedEnvironment prepared;
+  MESH_TRY(prepared.secret_files, write_files(state, part, files));
   prepared.variables = mesh_variables(mesh, part, files, root);
   for (const auto& [name, value] : declared_variables(part)) {
     if (!value.secret) {

@@ -150,6 +150,7 @@ Result<UnitSpec> Homes::prepare(const model::Mesh& mesh, const Part& part) {
   spec.grace = part.component->grace;
   spec.log_size = static_cast<std::uint64_t>(std::max<std::int64_t>(part.component->log_size, 0));
   spec.after = part.component->after;
+  spec.secrets = prepared.secret_files;
   spec.environment = base_environment();
   spec.directory = (fs::path(root_) / part.module->path).lexically_normal().string();
   const auto environment = PartFiles(state_->paths, part).directory();

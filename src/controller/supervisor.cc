@@ -84,6 +84,20 @@ Status Supervisor::add(UnitSpec spec) {
   return {};
 }
 
+/// What runs and is to run otherwise; `wanted` is without what stays as it is.
+void Supervisor::say_restarts(const std::map<std::string, UnitSpec>& wanted) const {
+  for (const auto& [name, spec] : wanted) {
+    const auto unit = units_.find(name);
+    if (unit == units_.end()) {
+      continue;
+    }
+    const auto& now = unit->second->spec();
+    const bool environment = now.environment != spec.environment || now.secrets != spec.secrets;
+    say_(fmt::format("{}: restarting, since {} changed", name,
+                     environment ? "its environment" : "how it runs"));
+  }
+}
+
 Status Supervisor::apply(const model::Mesh& mesh, std::int64_t number) {
   std::map<std::string, UnitSpec> wanted;
   auto outcome = take(mesh, wanted);
@@ -96,6 +110,7 @@ Status Supervisor::apply(const model::Mesh& mesh, std::int64_t number) {
       wanted.erase(found);
     }
   }
+  say_restarts(wanted);
   stop_units(ending);
   for (auto& [name, spec] : wanted) {
     auto added = add(std::move(spec));
@@ -133,12 +148,15 @@ void Supervisor::wait(int descriptor, os::Milliseconds timeout) const {
   (void)::poll(all.data(), all.size(), static_cast<int>(timeout.count()));
 }
 
-void Supervisor::stop_units(const std::vector<std::string>& names) {
+void Supervisor::stop_units(const std::vector<std::string>& names, const os::Interrupt* interrupt) {
   for (const auto& name : names) {
     units_.at(name)->ask_to_stop();
   }
   auto left = names;
   while (!left.empty()) {
+    if (interrupt != nullptr && interrupt->insisted()) {
+      std::ranges::for_each(left, [&](const std::string& name) { units_.at(name)->hurry(); });
+    }
     std::erase_if(left, [&](const std::string& name) { return units_.at(name)->has_stopped(); });
     if (!left.empty()) {
       // A process that ended is seen at once; one that does not end is killed at its grace.
@@ -151,13 +169,13 @@ void Supervisor::stop_units(const std::vector<std::string>& names) {
   }
 }
 
-Status Supervisor::stop() {
+Status Supervisor::stop(const os::Interrupt& interrupt) {
   std::vector<std::string> all;
   all.reserve(units_.size());
   for (const auto& [name, unit] : units_) {
     all.push_back(name);
   }
-  stop_units(all);
+  stop_units(all, &interrupt);
   broken_.clear();
   MESH_CHECK(os::remove_tree(run_state_file(state_.paths)));
   return homes_.remove();

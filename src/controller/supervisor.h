@@ -10,6 +10,7 @@
 #include "controller/homes.h"
 #include "controller/unit.h"
 #include "controller/workspace.h"
+#include "os/interrupt.h"
 
 namespace mesh::controller {
 
@@ -34,7 +35,8 @@ class Supervisor {
   void wait(int descriptor, os::Milliseconds timeout) const;
 
   /// Asks all to stop, waits for each one's grace, kills what is left, and takes away the homes.
-  Status stop();
+  /// Where `interrupt` insists the graces are over.
+  Status stop(const os::Interrupt& interrupt);
 
   [[nodiscard]] std::int64_t number() const { return number_; }
   [[nodiscard]] std::vector<ComponentState> states() const;
@@ -47,7 +49,8 @@ class Supervisor {
   Status take(const model::Mesh& mesh, std::map<std::string, UnitSpec>& wanted);
   Status add(UnitSpec spec);
   [[nodiscard]] bool may_start(const Unit& unit) const;
-  void stop_units(const std::vector<std::string>& names);
+  void stop_units(const std::vector<std::string>& names, const os::Interrupt* interrupt = nullptr);
+  void say_restarts(const std::map<std::string, UnitSpec>& wanted) const;
   void write_state();
   void say_changes(const std::vector<ComponentState>& now) const;
 

@@ -40,9 +40,9 @@ std::string UnitSpec::name() const {
 
 std::string UnitSpec::digest() const {
   const nlohmann::json document = {
-      {"run", run},      {"environment", environment},          {"directory", directory},
-      {"after", after},  {"restart", restart_text(restart)},    {"grace", grace.count()},
-      {"log", log_size}, {"user", identity ? identity->uid : 0}};
+      {"run", run},      {"environment", environment},           {"directory", directory},
+      {"after", after},  {"restart", restart_text(restart)},     {"grace", grace.count()},
+      {"log", log_size}, {"user", identity ? identity->uid : 0}, {"secrets", secrets}};
   return sha256_hex(document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
@@ -154,6 +154,12 @@ void Unit::ask_to_stop() {
   kill_at_ = clock_.monotonic() + spec_.grace;
   if (process_) {
     process_->signal_group(SIGTERM);
+  }
+}
+
+void Unit::hurry() {
+  if (kill_at_) {
+    kill_at_ = clock_.monotonic();
   }
 }
 

@@ -31,6 +31,7 @@ struct UnitSpec {
   os::Milliseconds grace{10'000};
   std::uint64_t log_size = 0;      // bytes
   std::vector<std::string> after;  // components of its module that must run first
+  std::string secrets;             // a digest of the files that hold its secrets
 
   /// `node.module.component`.
   [[nodiscard]] std::string name() const;
@@ -56,6 +57,8 @@ class Unit {
   void tick(bool may_start);
   /// SIGTERM; it is not started again.
   void ask_to_stop();
+  /// Of one that was asked to stop: its grace is over.
+  void hurry();
   /// True when nothing of it runs any more. After its grace it is killed.
   [[nodiscard]] bool has_stopped();
 

@@ -15,6 +15,7 @@
 
 #include "base/text.h"
 #include "controller/controller.h"
+#include "controller/environment.h"
 #include "controller/recorded.h"
 #include "os/files.h"
 
@@ -23,21 +24,42 @@ namespace mesh::controller {
 namespace {
 
 constexpr os::Milliseconds kTick{200};
+// nats-server may take four minutes to stop.
+constexpr os::Milliseconds kEndWithin{300'000};
 constexpr std::size_t kMostError = 64U << 10U;
 
-/// Takes up what another process pushed.
-Status follow(inventory::State& state, Supervisor& supervisor, const Say& say) {
-  MESH_TRY(const auto latest, state.inventory.latest());
-  if (!latest || latest->number == supervisor.number()) {
-    return {};
+/// Takes up what other processes pushed, and secrets that they set.
+class Follower {
+ public:
+  Follower(inventory::State& state, Supervisor& supervisor, const Say& say)
+      : state_(state), supervisor_(supervisor), say_(say) {}
+
+  Status follow() {
+    MESH_TRY(const auto latest, state_.inventory.latest());
+    MESH_TRY(auto secrets, state_.inventory.secrets_mark());
+    const bool pushed = latest && latest->number != supervisor_.number();
+    if (!latest || (!pushed && secrets == secrets_)) {
+      return {};
+    }
+    secrets_ = std::move(secrets);
+    MESH_TRY(const auto recorded, recorded_mesh(state_.inventory));
+    if (!recorded) {
+      return {};
+    }
+    if (pushed) {
+      say_(fmt::format("taking up push {}", recorded->push.number));
+    } else if (const auto all = check_secrets(state_.inventory, recorded->mesh); !all) {
+      return within("what runs keeps the secrets that it has", all.error());
+    }
+    return supervisor_.apply(recorded->mesh, recorded->push.number);
   }
-  MESH_TRY(const auto recorded, recorded_mesh(state.inventory));
-  if (recorded) {
-    say(fmt::format("taking up push {}", recorded->push.number));
-    return supervisor.apply(recorded->mesh, recorded->push.number);
-  }
-  return {};
-}
+
+ private:
+  inventory::State& state_;
+  Supervisor& supervisor_;
+  const Say& say_;
+  std::string secrets_;  // the mark of those that were taken up last
+};
 
 Status push_now(inventory::State& state, const Location& location, const model::Reading& reading,
                 const UpOptions& options, Edges edges, os::Interrupt& interrupt) {
@@ -57,6 +79,38 @@ Status push_now(inventory::State& state, const Location& location, const model::
   }
   return {};
 }
+
+/// A `mesh up` that this process started. It is ended in order, since it has others to end, unless
+/// it is let go.
+class Started {
+ public:
+  Started(os::Process process, const os::Interrupt& interrupt)
+      : process_(std::move(process)), interrupt_(interrupt) {}
+  Started(const Started&) = delete;
+  Started& operator=(const Started&) = delete;
+  ~Started() {
+    if (!process_) {
+      return;
+    }
+    process_->signal(SIGTERM);
+    bool insisted = false;
+    const os::Deadline deadline(kEndWithin);
+    while (!process_->wait(kTick) && !deadline.passed()) {
+      if (interrupt_.insisted() && !std::exchange(insisted, true)) {
+        process_->signal(SIGTERM);
+      }
+    }
+  }
+  os::Process& process() { return *process_; }
+  void let_go() {
+    process_->detach();
+    process_.reset();
+  }
+
+ private:
+  std::optional<os::Process> process_;
+  const os::Interrupt& interrupt_;
+};
 
 /// What the process wrote to its stdout, once it has ended.
 std::string printed_by(os::Process& process) {
@@ -117,12 +171,14 @@ bool is_up(const RunState& state, std::int64_t number) {
 Status run_up(inventory::State& state, const Location& location, const model::Reading& reading,
               const UpOptions& options, Edges edges, os::Interrupt& interrupt) {
   const auto& say = options.say;
+  interrupt.finish_in_order();  // nothing that is started here may be left behind
   MESH_TRY(const auto controller, Controller::start(state, location, *reading.mesh, edges, say));
   MESH_CHECK(push_now(state, location, reading, options, edges, interrupt));
   MESH_TRY(const auto supervisor, Supervisor::start(state, location, edges, options.on_line, say));
+  Follower follower(state, *supervisor, say);
   bool all_up = false;
   while (!interrupt.requested()) {
-    if (const auto followed = follow(state, *supervisor, say); !followed) {
+    if (const auto followed = follower.follow(); !followed) {
       say(followed.error().message);
     }
     controller->tick();
@@ -133,16 +189,18 @@ Status run_up(inventory::State& state, const Location& location, const model::Re
     }
     supervisor->wait(interrupt.descriptor(), kTick);
   }
-  say("ending the modules");
-  MESH_CHECK(supervisor->stop());
+  say("ending the modules; a second Ctrl-C kills those that do not end");
+  const auto modules = supervisor->stop(interrupt);
   say("ending the bus");
-  return controller->stop();
+  const auto bus = controller->stop();
+  MESH_CHECK(modules);
+  return bus;
 }
 
 Result<RunState> up_detached(const inventory::StatePaths& paths,
                              const std::optional<DetachedUp>& start, std::int64_t number,
                              os::Milliseconds timeout, const os::Interrupt& interrupt) {
-  std::optional<os::Process> process;
+  std::optional<Started> started;
   if (start) {
     MESH_CHECK(os::make_private_dir(paths.run()));
     MESH_CHECK(os::write_file_atomic(start->log, "", os::kPrivateFile));
@@ -152,31 +210,32 @@ Result<RunState> up_detached(const inventory::StatePaths& paths,
     options.out = os::Output::pipe();
     options.err = os::Output::to_fd(log.get());
     options.new_session = true;
-    MESH_TRY(process, os::Process::spawn(options));
+    MESH_TRY(auto process, os::Process::spawn(options));
+    started.emplace(std::move(process), interrupt);
   }
   const os::Deadline deadline(timeout);
   std::string missing = "\n  nothing runs yet";
   while (!interrupt.requested()) {
     MESH_TRY(const auto now, read_run_state(paths));
     if (now && is_up(*now, number)) {
-      if (process) {
-        process->detach();
+      if (started) {
+        started->let_go();
       }
       return *now;
     }
     if (now) {
       missing = not_running(*now);
     }
-    const auto ended = process ? process->poll() : std::nullopt;
+    const auto ended = started ? started->process().poll() : std::nullopt;
     if (ended) {
-      return std::unexpected(error_of(*process, *ended, start->log));
+      return std::unexpected(error_of(started->process(), *ended, start->log));
     }
-    if (!process && !now) {
+    if (!started && !now) {
       return fail(Code::Unavailable, "the mesh up that ran has ended", "start it again");
     }
     if (deadline.passed()) {
-      if (process) {
-        process->detach();
+      if (started) {
+        started->let_go();
       }
       return fail(Code::Timeout,
                   fmt::format("not everything is as declared after {} s:{}", timeout.count() / 1000,

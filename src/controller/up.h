@@ -22,8 +22,10 @@ struct UpOptions {
 };
 
 /// The whole mesh on this machine: the controller, a push, and every `run` component, until
-/// `interrupt`; a push by another process is taken up within a second. Everything is ended in order
-/// on the way out. Errors: those of Controller::start and push; Conflict (it is up already).
+/// `interrupt`; a push by another process is taken up within a second, and so is a secret that was
+/// set: what uses it is started again. Everything is ended in order on the way out; where
+/// `interrupt` insists, the graces of the components are over. Errors: those of Controller::start
+/// and push; Conflict (it is up already).
 [[nodiscard]] Status run_up(inventory::State& state, const Location& location,
                             const model::Reading& reading, const UpOptions& options, Edges edges,
                             os::Interrupt& interrupt);

@@ -79,6 +79,8 @@ class Inventory {
   [[nodiscard]] Status remove_secret(const SecretName& name);
   /// Sorted by module and name; no values.
   [[nodiscard]] Result<std::vector<SecretInfo>> secrets();
+  /// A text that is another one after any secret was set or removed. It says nothing of the values.
+  [[nodiscard]] Result<std::string> secrets_mark();
   /// The module's own value, else the mesh's. Errors: NotFound (the hint names the verb that sets
   /// it).
   [[nodiscard]] Result<secrets::Secret> find_secret(const std::string& module,

@@ -115,6 +115,22 @@ TEST_F(InventoryTest, AValueMovedToAnothersPlaceDoesNotOpen) {
   EXPECT_EQ(reopen().value().credential_secret("b").error().code, Code::Corrupt);
 }
 
+TEST_F(InventoryTest, AnySecretThatIsSetOrRemovedIsSeen) {
+  Inventory inventory = create();
+  std::set<std::string> marks = {inventory.secrets_mark().value()};
+  const auto changed = [&] { return marks.insert(inventory.secrets_mark().value()).second; };
+  EXPECT_FALSE(changed());
+  ASSERT_TRUE(inventory.set_secret({"", "KEY"}, Secret("a")).has_value());
+  EXPECT_TRUE(changed());
+  ASSERT_TRUE(inventory.set_secret({"", "KEY"}, Secret("b")).has_value());
+  EXPECT_TRUE(changed()) << "within the same second, and as long";
+  ASSERT_TRUE(inventory.set_secret({"shop", "KEY"}, Secret("b")).has_value());
+  EXPECT_TRUE(changed());
+  EXPECT_FALSE(changed());
+  ASSERT_TRUE(inventory.remove_secret({"", "KEY"}).has_value());
+  EXPECT_TRUE(changed());
+}
+
 TEST_F(InventoryTest, SecretsAreByteExactAndTheModulesOwnComesFirst) {
   Inventory inventory = create();
   const std::string bytes("\0\r\n\xff end\n", 9);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/digest.h"
 #include "base/text.h"
 #include "inventory/parts.h"
 
@@ -105,6 +106,21 @@ Result<std::vector<SecretInfo>> Inventory::secrets() {
     infos.push_back({{select.text(0), select.text(1)},
                      static_cast<std::size_t>(select.integer(2)),
                      select.text(3)});
+  }
+}
+
+Result<std::string> Inventory::secrets_mark() {
+  // What is sealed begins with a random nonce, so that equal values are sealed differently.
+  MESH_TRY(Statement select,
+           parts_->database.prepare("SELECT module, name, substr(sealed, 1, 32) FROM secret "
+                                    "ORDER BY module, name"));
+  std::string all;
+  for (;;) {
+    MESH_TRY(const bool row, select.step());
+    if (!row) {
+      return sha256_hex(all);
+    }
+    all += fmt::format("{}\n{}\n{}\n", select.text(0), select.text(1), sha256_hex(select.blob(2)));
   }
 }
 

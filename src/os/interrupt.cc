@@ -19,7 +19,7 @@ std::atomic<Interrupt*> watched{nullptr};
 void on_request(int /*signal*/) {
   const int saved = errno;
   Interrupt* interrupt = watched.load();
-  if (interrupt->requested()) {
+  if (interrupt->requested() && !interrupt->in_order()) {
     _exit(kInterrupted);
   }
   interrupt->request();
@@ -37,6 +37,12 @@ void handle(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
+/// Under nohup it stays ignored.
+bool is_ignored(int signal) {
+  struct sigaction now{};
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 Interrupt::Interrupt() : descriptor_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
@@ -48,7 +54,9 @@ Interrupt::~Interrupt() {
 }
 
 void Interrupt::request() {
-  requested_.store(true);
+  if (requested_.exchange(true)) {
+    insisted_.store(true);
+  }
   const std::uint64_t one = 1;
   // Only a full counter could refuse it, and then the descriptor is readable already.
   [[maybe_unused]] const auto written = write(descriptor_, &one, sizeof one);
@@ -59,6 +67,9 @@ void watch_signals(Interrupt& interrupt, OnSignal what) {
   handle(SIGPIPE, SIG_IGN);
   handle(SIGINT, what == OnSignal::Request ? on_request : on_exit);
   handle(SIGTERM, what == OnSignal::Request ? on_request : SIG_DFL);
+  if (!is_ignored(SIGHUP)) {
+    handle(SIGHUP, what == OnSignal::Request ? on_request : SIG_DFL);
+  }
 }
 
 }  // namespace mesh::os

@@ -121,7 +121,9 @@ TEST(InterruptTest, StaysReadableOnceRequested) {
   EXPECT_TRUE(wait_readable(interrupt.descriptor(), std::chrono::seconds(10)));
   other.join();
   EXPECT_TRUE(interrupt.requested());
+  EXPECT_FALSE(interrupt.insisted());
   interrupt.request();
+  EXPECT_TRUE(interrupt.insisted());
   EXPECT_TRUE(wait_readable(interrupt.descriptor(), Milliseconds(0)));
 }
 

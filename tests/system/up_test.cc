@@ -1,10 +1,12 @@
 /// `mesh up` and `mesh down` with the real binary and a real server: what runs, as whom, what a
 /// push changes, and that nothing is left.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -13,7 +15,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "os/fd.h"
 #include "os/process.h"
+#include "os/process_mark.h"
+#include "tests/support/must.h"
 #include "tests/support/nats_server.h"
 
 namespace mesh::test {
@@ -63,8 +68,9 @@ class Up : public testing::Test {
     write("mesh.toml", text);
   }
 
-  os::RunResult mesh(std::vector<std::string> arguments) {
+  os::RunResult mesh(std::vector<std::string> arguments, std::string input = {}) {
     os::RunOptions options;
+    options.input = std::move(input);
     options.spawn.argv = {std::string(MESH_BINARY_DIR) + "/bin/mesh", "-C",
                           directory_.path().string()};
     options.spawn.argv.insert(options.spawn.argv.end(), arguments.begin(), arguments.end());
@@ -154,6 +160,162 @@ TEST_F(Up, KilledItLeavesNothingAndComesUpAgain) {
   EXPECT_TRUE(up.status.ok()) << up.out << up.err << read(".mesh/run/up.log");
   EXPECT_EQ(component("quiet").at("state"), "running");
 }
+
+TEST_F(Up, ASecretThatIsSetRestartsWhatUsesIt) {
+  declare("variable", "echo \"has $KEY\"; exec sleep 1000",
+          "env = { KEY = { secret = \"KEY\" } }\n");
+  declare("file", "echo \"has $(cat \"$MESH_SECRETS/KEY\")\"; exec sleep 1000",
+          "secrets = [\"KEY\"]\n");
+  write_mesh({"quiet", "variable", "file"});
+  ASSERT_TRUE(mesh({"secret", "set", "KEY"}, "one").status.ok());
+  const auto up = mesh({"up", "--detach"});
+  ASSERT_TRUE(up.status.ok()) << up.out << up.err << read(".mesh/run/up.log");
+  const auto since = component("quiet").at("since");
+  const auto set = mesh({"secret", "set", "KEY"}, "two");
+  EXPECT_NE(set.err.find("starts again what uses it"), std::string::npos) << set.err;
+  for (const auto* module : {"variable", "file"}) {
+    EXPECT_TRUE(comes_true([&] { return log(module).find("has two") != std::string::npos; }))
+        << module << log(module);
+    EXPECT_NE(
+        read(".mesh/run/up.log")
+            .find(fmt::format("one.{}.main: restarting, since its environment changed", module)),
+        std::string::npos);
+  }
+  EXPECT_EQ(component("quiet").at("since"), since);
+
+  // One that is gone stops nothing: what runs has it.
+  ASSERT_TRUE(mesh({"secret", "remove", "KEY"}).status.ok());
+  EXPECT_TRUE(comes_true([&] {
+    return read(".mesh/run/up.log").find("keeps the secrets that it has") != std::string::npos;
+  }));
+  EXPECT_EQ(component("variable").at("restarts"), 0);
+  EXPECT_NE(component("variable").at("state"), "stopped");
+}
+
+struct Signals {
+  std::string name;
+  int first;
+  int second;
+};
+
+class UpSignalled : public Up, public testing::WithParamInterface<Signals> {
+ protected:
+  ~UpSignalled() override {
+    for (const auto& mark : started_) {
+      if (runs(mark)) {
+        ::kill(mark.pid, SIGKILL);
+      }
+    }
+  }
+
+  static bool runs(const os::ProcessMark& mark) {
+    const auto now = os::mark_of(mark.pid);
+    return now && *now == mark;
+  }
+
+  /// All that descends from `pid`.
+  static std::vector<pid_t> below(pid_t pid) {
+    std::vector<pid_t> out;
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      std::ifstream file(entry.path() / "stat");
+      std::string line;
+      if (!std::getline(file, line)) {
+        continue;
+      }
+      std::istringstream rest(line.substr(line.rfind(')') + 1));
+      char state = 0;
+      pid_t parent = 0;
+      rest >> state >> parent;
+      if (parent == pid) {
+        const auto child = std::stoi(entry.path().filename().string());
+        const auto more = below(child);
+        out.push_back(child);
+        out.insert(out.end(), more.begin(), more.end());
+      }
+    }
+    return out;
+  }
+
+  /// `mesh up` with more words, in the background of this test.
+  os::Process start_up(const std::vector<std::string>& more = {}) {
+    os::SpawnOptions options;
+    options.argv = {std::string(MESH_BINARY_DIR) + "/bin/mesh", "-C", directory_.path().string(),
+                    "up"};
+    options.argv.insert(options.argv.end(), more.begin(), more.end());
+    const os::Fd said(::open((directory_.path() / "said").c_str(), O_WRONLY | O_CREAT, 0600));
+    options.out = os::Output::to_fd(said.get());
+    options.err = os::Output::to_fd(said.get());
+    return must(os::Process::spawn(options));
+  }
+
+  void remember_all_below(pid_t pid) {
+    for (const auto child : below(pid)) {
+      if (auto mark = os::mark_of(child)) {
+        started_.push_back(*mark);
+      }
+    }
+  }
+
+  bool nobody_is_left() {
+    return comes_true([&] { return std::ranges::none_of(started_, runs); });
+  }
+
+  std::vector<os::ProcessMark> started_;
+};
+
+// Signals may come while it ends; whatever it started has ended when it has.
+TEST_P(UpSignalled, ItLeavesNobodyBehind) {
+  declare("stubborn", "trap '' TERM; echo here; while :; do sleep 1; done");
+  write("stubborn/module.toml",
+        "[components.main]\nrun = [\"sh\", \"main.sh\"]\ngrace = \"60s\"\n");
+  write_mesh({"quiet", "stubborn"});
+  auto up = start_up();
+  started_.push_back(must(os::mark_of(up.pid())));
+  ASSERT_TRUE(comes_true([&] {
+    return log("stubborn").find("here") != std::string::npos &&
+           log("quiet").find("here") != std::string::npos;
+  }));
+  remember_all_below(up.pid());
+  ASSERT_GE(started_.size(), 4U) << "up, nats-server and two components";
+  const auto server = json::parse(read(".mesh/bus/server.json")).at("pid").get<pid_t>();
+  EXPECT_TRUE(std::ranges::any_of(started_, [&](const auto& one) { return one.pid == server; }));
+
+  up.signal(GetParam().first);
+  ASSERT_TRUE(comes_true([&] { return read("said").find("ending the mod") != std::string::npos; }))
+      << read("said");
+  up.signal(GetParam().second);
+  const auto status = up.wait(kLong);
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(status->signal, 0) << status->text();
+  EXPECT_TRUE(comes_true(
+      [&] { return std::ranges::none_of(started_, [](const auto& one) { return runs(one); }); }));
+  EXPECT_FALSE(fs::exists(directory_.path() / ".mesh/bus/server.json"));
+  EXPECT_FALSE(fs::exists(directory_.path() / ".mesh/run/up.json"));
+}
+
+// While `up --detach` waits for what does not come, it is responsible for what it started.
+TEST_P(UpSignalled, ADetachedOneThatIsInterruptedIsEnded) {
+  declare("failing", "echo here; exit 3");
+  write_mesh({"quiet", "failing"});
+  auto up = start_up({"--detach"});
+  ASSERT_TRUE(comes_true([&] { return log("failing").find("here") != std::string::npos; }));
+  remember_all_below(up.pid());
+  ASSERT_GE(started_.size(), 3U) << "up, nats-server and a component";
+  up.signal(GetParam().first);
+  up.signal(GetParam().second);
+  const auto status = up.wait(kLong);
+  ASSERT_TRUE(status) << status.error().message;
+  EXPECT_EQ(status->code, 130) << read("said");
+  EXPECT_TRUE(nobody_is_left());
+  EXPECT_FALSE(fs::exists(directory_.path() / ".mesh/bus/server.json"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Twice, UpSignalled,
+                         testing::Values(Signals{"IntInt", SIGINT, SIGINT},
+                                         Signals{"TermInt", SIGTERM, SIGINT},
+                                         Signals{"IntTerm", SIGINT, SIGTERM},
+                                         Signals{"HupInt", SIGHUP, SIGINT}),
+                         [](const auto& each) { return each.param.name; });
 
 // What keeps the bus from running is told alike by each verb that starts it.
 TEST_F(Up, ATakenPortIsToldAlikeWhoeverMeetsIt) {
