@@ -113,24 +113,6 @@ bool is_utf8(std::string_view bytes) {
   return true;
 }
 
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const auto byte = [&](std::size_t at) {
-    return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0U;
-  };
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t at = 0; at < bytes.size(); at += 3) {
-    const auto three = byte(at) << 16U | byte(at + 1) << 8U | byte(at + 2);
-    out += kDigits[three >> 18U];
-    out += kDigits[three >> 12U & 63U];
-    out += at + 1 < bytes.size() ? kDigits[three >> 6U & 63U] : '=';
-    out += at + 2 < bytes.size() ? kDigits[three & 63U] : '=';
-  }
-  return out;
-}
-
 std::string printable(std::string_view text, std::size_t most) {
   std::string out;
   while (!text.empty()) {

@@ -23,9 +23,6 @@ namespace mesh {
 /// U+10FFFF).
 [[nodiscard]] bool is_utf8(std::string_view bytes);
 
-/// `bytes` in base64 (RFC 4648, section 4), with its padding.
-[[nodiscard]] std::string base64(std::string_view bytes);
-
 /// `text` fit for one line of a terminal: control characters and bytes that are not UTF-8 become
 /// `\xNN`, and what is longer than `most` bytes is cut with `…`.
 [[nodiscard]] std::string printable(std::string_view text, std::size_t most = 120);

@@ -1,3 +1,4 @@
+#include "base/base64.h"
 #include "base/text.h"
 
 #include <gtest/gtest.h>

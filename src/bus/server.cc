@@ -21,6 +21,7 @@
 #include "os/errno_error.h"
 #include "os/files.h"
 #include "os/poll.h"
+#include "os/process_table.h"
 
 namespace mesh::bus {
 
@@ -50,6 +51,9 @@ class ManagedServer::State {
       return os::fail_errno("eventfd", errno);
     }
     if (!take_over()) {
+      if (const int ended = end_servers_of(options_.config, options_.stop_within); ended > 0) {
+        say("ended a nats-server of an earlier run");
+      }
       MESH_CHECK(check_port());
       MESH_CHECK(launch());
     }
@@ -221,7 +225,8 @@ class ManagedServer::State {
         return false;
       }
       pause = std::min(pause * 2, options_.last_pause);
-      auto launched = check_port();
+      Status launched = options_.prepare ? options_.prepare() : Status();
+      launched = launched ? check_port() : std::move(launched);
       launched = launched ? launch() : std::move(launched);
       if (launched) {
         ++restarts_;
@@ -240,6 +245,18 @@ class ManagedServer::State {
   mutable std::mutex mutex_;  // of the record
   ServerRecord record_;
 };
+
+int end_servers_of(const std::filesystem::path& config, std::chrono::milliseconds stop_within) {
+  int ended = 0;
+  const std::array<std::string, 2> words{"-c", config.string()};
+  for (const auto& mark : os::processes_with_arguments(words)) {
+    if (auto child = ServerChild::adopt(mark)) {
+      child->stop(stop_within);
+      ++ended;
+    }
+  }
+  return ended;
+}
 
 ManagedServer::ManagedServer(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ManagedServer::~ManagedServer() = default;

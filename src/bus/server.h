@@ -28,6 +28,9 @@ struct ManagedServerOptions {
   std::chrono::milliseconds first_pause{
       1000};  // before it is started again; doubles up to the last
   std::chrono::milliseconds last_pause{30'000};
+  /// Called before it is started again: makes the configuration what it is to start with. Any
+  /// thread.
+  std::function<Status()> prepare;
   std::function<void(const std::string&)>
       say;  // a line for each start, end and failure; any thread
 };
@@ -57,5 +60,10 @@ class ManagedServer {
   explicit ManagedServer(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
+
+/// Ends every nats-server that was started with this configuration (`-c config`): what a controller
+/// that died in the middle left. How many that were.
+int end_servers_of(const std::filesystem::path& config,
+                   std::chrono::milliseconds stop_within = std::chrono::milliseconds{240'000});
 
 }  // namespace mesh::bus

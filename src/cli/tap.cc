@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "broker/subject_algebra.h"
 #include "cli/declarations.h"

@@ -65,7 +65,9 @@ Result<BusAddress> bus_address(const model::Mesh& mesh, const inventory::StatePa
     return BusAddress{mesh.bus.urls(), {}};
   }
   MESH_TRY(auto record, bus::running_server(server_record_file(paths)));
-  if (!record) {
+  std::error_code code;
+  // The record of a copied state tells of the other's server.
+  if (!record || !std::filesystem::equivalent(record->config, paths.bus_config(), code)) {
     return fail(Code::Unavailable, "the bus does not run",
                 "start it with `mesh controller` or `mesh up`");
   }

@@ -87,6 +87,26 @@ Status write_config(const inventory::StatePaths& paths, const std::string& text,
   return os::write_file_atomic(paths.bus_config(), text, os::kPrivateFile);
 }
 
+/// Makes the file what was last proved, where it is not: a server that starts again takes what it
+/// finds. A push that works on it is left alone. Runs in the watcher's thread, on a connection of
+/// its own.
+Status heal_config(const std::string& root, const model::Mesh& declared,
+                   const bus::ServerProgram& program, Edges edges, const Say& say) {
+  auto lock = inventory::lock_state(root, "controller", edges.clock);
+  if (!lock) {
+    return lock.error().code == Code::Conflict ? Status() : std::unexpected(lock.error());
+  }
+  MESH_TRY(auto state, inventory::open_state(root, edges.clock, edges.random));
+  MESH_TRY(const auto file, read_bus_file(state, declared, root));
+  if (file.proved) {
+    return {};
+  }
+  say("the bus configuration is not what was proved: writing it anew");
+  MESH_TRY(const auto text, first_text(state, declared, program, edges));
+  MESH_CHECK(write_config(state.paths, text, program));
+  return remember_proved(state, text);
+}
+
 bus::ManagedServerOptions server_options(const inventory::StatePaths& paths,
                                          bus::ServerProgram program, const Say& say) {
   bus::ManagedServerOptions options;
@@ -109,6 +129,9 @@ Result<std::unique_ptr<bus::ManagedServer>> start_server(inventory::State& state
   MESH_TRY(const auto lock, inventory::lock_state(paths.root(), "controller", edges.clock));
   MESH_TRY(const auto running, bus::running_server(server_record_file(paths)));
   auto options = server_options(paths, program, say);
+  options.prepare = [root = paths.root(), mesh, program, edges, say] {
+    return heal_config(root, mesh, program, edges, say);
+  };
   if (running) {
     options.host = running->host;
     options.port = running->port;
@@ -124,16 +147,28 @@ Result<std::unique_ptr<bus::ManagedServer>> start_server(inventory::State& state
   return server;
 }
 
+/// Which directory this is, whatever it is called: a copy of a state is another one.
+std::string place_of(const inventory::StatePaths& paths) {
+  std::error_code code;
+  const auto real = std::filesystem::canonical(paths.root(), code);
+  return code ? paths.root() : real.string();
+}
+
 Status write_record(const inventory::StatePaths& paths, Edges edges) {
   MESH_TRY(const auto mark, os::mark_of(::getpid()));
   const nlohmann::json record = {{"pid", mark.pid},
                                  {"started", mark.started},
                                  {"boot", mark.boot},
+                                 {"state", place_of(paths)},
                                  {"since", os::rfc3339(edges.clock.now())}};
   return os::write_file_atomic(record_file(paths), record.dump() + "\n", os::kPrivateFile);
 }
 
 }  // namespace
+
+std::string controller_lock_file(const inventory::StatePaths& paths) {
+  return paths.run() + "/controller.lock";
+}
 
 Result<std::optional<ControllerRecord>> running_controller(const inventory::StatePaths& paths) {
   auto text = os::read_file(record_file(paths), kLargestRecord);
@@ -151,7 +186,8 @@ Result<std::optional<ControllerRecord>> running_controller(const inventory::Stat
                  document.value("boot", "")};
   record.since = document.value("since", "");
   const auto now = os::mark_of(record.mark.pid);
-  return now && *now == record.mark ? std::optional(std::move(record)) : std::nullopt;
+  const bool ours = document.value("state", place_of(paths)) == place_of(paths);
+  return ours && now && *now == record.mark ? std::optional(std::move(record)) : std::nullopt;
 }
 
 struct Controller::Parts {
@@ -179,7 +215,7 @@ Result<std::unique_ptr<Controller>> Controller::start(inventory::State& state,
                                                       Say say) {
   MESH_CHECK(os::make_private_dir(state.paths.run()));
   MESH_CHECK(os::make_private_dir(state.paths.bus()));
-  MESH_TRY(auto lock, os::Lock::take(state.paths.run() + "/controller.lock", "controller",
+  MESH_TRY(auto lock, os::Lock::take(controller_lock_file(state.paths), "controller",
                                      os::rfc3339(edges.clock.now())));
   std::unique_ptr<bus::ManagedServer> server;
   if (mesh.bus.managed) {

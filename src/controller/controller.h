@@ -21,6 +21,9 @@ struct ControllerRecord {
   std::string since;  // RFC 3339
 };
 
+/// Held for as long as a controller runs, starts or ends: run/controller.lock.
+[[nodiscard]] std::string controller_lock_file(const inventory::StatePaths& paths);
+
 /// The controller that runs for this state, or nothing.
 [[nodiscard]] Result<std::optional<ControllerRecord>> running_controller(
     const inventory::StatePaths& paths);

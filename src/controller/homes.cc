@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "controller/machine_users.h"
 #include "os/files.h"
 
 namespace mesh::controller {
@@ -16,14 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Far above the users of a distribution (to 60,000) and of systemd's services, below its
-// containers (524,288): nobody else hands these out.
-constexpr std::uint32_t kFirstUser = 200'000;
-constexpr std::size_t kLargestRecord = 4U << 20U;
-
-std::string users_file(const inventory::StatePaths& paths) {
-  return paths.run() + "/users.json";
-}
+constexpr const char* kMachine = "/run/mesh";
 
 Error filesystem_error(const std::string& what, const std::error_code& code) {
   return {Code::Unavailable, fmt::format("{}: {}", what, code.message()), {}, {}};
@@ -89,37 +83,20 @@ std::string moved(const std::string& value, const std::string& from, const std::
 
 }  // namespace
 
-Homes::Homes(inventory::State& state, std::string root) : state_(&state), root_(std::move(root)) {}
+Homes::Homes(inventory::State& state, std::string root, Edges edges)
+    : state_(&state), root_(std::move(root)), edges_(edges) {}
 
-Result<Homes> Homes::open(inventory::State& state, const std::string& root) {
-  Homes homes(state, root);
+Result<Homes> Homes::open(inventory::State& state, const std::string& root, Edges edges) {
+  Homes homes(state, root, edges);
   homes.separate_ = ::geteuid() == 0;
-  homes.base_ = "/run/mesh/" + state.identity.mesh_id;
+  homes.base_ = std::string(kMachine) + "/" + state.identity.mesh_id;
   MESH_CHECK(os::make_private_dir(state.paths.run()));
   MESH_CHECK(os::make_private_dir(state.paths.log()));
-  const auto text = os::read_file(users_file(state.paths), kLargestRecord);
-  if (text) {
-    const auto document = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-    for (const auto& [name, uid] : document.items()) {
-      if (uid.is_number_unsigned()) {
-        homes.users_[name] = uid.get<std::uint32_t>();
-      }
-    }
-  }
   return homes;
 }
 
 Result<os::Identity> Homes::user_of(const std::string& instance) {
-  if (!users_.contains(instance)) {
-    std::uint32_t next = kFirstUser;
-    for (const auto& [name, uid] : users_) {
-      next = std::max(next, uid + 1);
-    }
-    users_[instance] = next;
-    MESH_CHECK(os::write_file_atomic(users_file(state_->paths), nlohmann::json(users_).dump(),
-                                     os::kPrivateFile));
-  }
-  const auto uid = users_.at(instance);
+  MESH_TRY(const auto uid, machine_user(kMachine, state_->identity.mesh_id, instance, edges_));
   return os::Identity{uid, uid};
 }
 

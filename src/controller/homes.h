@@ -19,7 +19,8 @@ namespace mesh::controller {
 class Homes {
  public:
   /// `root` is the directory of mesh.toml. `state` is borrowed.
-  [[nodiscard]] static Result<Homes> open(inventory::State& state, const std::string& root);
+  [[nodiscard]] static Result<Homes> open(inventory::State& state, const std::string& root,
+                                          Edges edges);
 
   /// How `part` runs; its files are made or made anew. Errors: as prepare_environment, and those of
   /// the files.
@@ -32,16 +33,16 @@ class Homes {
   [[nodiscard]] bool separate() const { return separate_; }
 
  private:
-  Homes(inventory::State& state, std::string root);
+  Homes(inventory::State& state, std::string root, Edges edges);
   [[nodiscard]] Result<os::Identity> user_of(const std::string& instance);
   [[nodiscard]] Status settle(const Part& part, const std::string& home, os::Identity user);
 
   inventory::State* state_;
   std::string root_;
+  Edges edges_;
   std::string base_;  // /run/mesh/<mesh id>
   bool separate_ = false;
-  std::map<std::string, std::uint32_t> users_;  // instance -> uid, kept in run/users.json
-  std::map<std::string, bool> settled_;         // instances whose home was made by this object
+  std::map<std::string, bool> settled_;  // instances whose home was made by this object
 };
 
 }  // namespace mesh::controller

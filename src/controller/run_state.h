@@ -21,6 +21,8 @@ struct ComponentState {
   int restarts = 0;
   std::string since;    // RFC 3339: since when it is in this state
   std::string because;  // why, in words; may be empty
+  /// The process that leads its group, where one runs.
+  std::optional<os::ProcessMark> process = std::nullopt;
 };
 
 /// What `mesh up` runs, as it stands in run/up.json.
@@ -38,6 +40,10 @@ struct RunState {
 /// What the `mesh up` of this state wrote last, or nothing where none runs (also where it died).
 /// Errors: Corrupt, and those of the file.
 [[nodiscard]] Result<std::optional<RunState>> read_run_state(const inventory::StatePaths& paths);
+
+/// Kills what a `mesh up` that died left of its components (their processes' groups); how many
+/// processes that were. Nothing where it runs.
+[[nodiscard]] Result<int> kill_leftovers(const inventory::StatePaths& paths);
 
 /// Replaces run/up.json in one step.
 [[nodiscard]] Status write_run_state(const inventory::StatePaths& paths, const RunState& state);

@@ -20,7 +20,8 @@ constexpr int kStopTick = 20;  // milliseconds between two looks at what is endi
 
 bool same(const ComponentState& a, const ComponentState& b) {
   const auto fields = [](const ComponentState& one) {
-    return std::tie(one.node, one.module, one.component, one.state, one.restarts, one.because);
+    return std::tie(one.node, one.module, one.component, one.state, one.restarts, one.because,
+                    one.process);
   };
   return fields(a) == fields(b);
 }
@@ -40,7 +41,11 @@ Supervisor::Supervisor(inventory::State& state, Homes homes, Edges edges, OnUnit
 Result<std::unique_ptr<Supervisor>> Supervisor::start(inventory::State& state,
                                                       const Location& location, Edges edges,
                                                       OnUnitLine on_line, Say say) {
-  MESH_TRY(auto homes, Homes::open(state, location.root));
+  MESH_TRY(const int left, kill_leftovers(state.paths));
+  if (left > 0) {
+    say(fmt::format("ended what an earlier `mesh up` left running (processes: {})", left));
+  }
+  MESH_TRY(auto homes, Homes::open(state, location.root, edges));
   MESH_TRY(auto pump, os::LinePump::start());
   if (!homes.separate()) {
     say("not root: all modules run as this user; isolation on this machine ends at the bus");

@@ -118,6 +118,9 @@ void Unit::start() {
     pump_.add(std::move(*end), [sink = sink_](std::string_view line) { sink->take(line); });
   }
   process_.emplace(std::move(*process));
+  if (auto mark = os::mark_of(process_->pid())) {
+    state_.process = std::move(*mark);
+  }
   set("starting");
 }
 
@@ -125,6 +128,7 @@ void Unit::ended(const os::ExitStatus& status) {
   // What it started and left behind goes with it.
   process_->signal_group(SIGKILL);
   process_.reset();
+  state_.process.reset();
   if (kill_at_) {
     return;
   }
@@ -168,6 +172,7 @@ bool Unit::has_stopped() {
   if (process_ && kill_at_ && clock_.monotonic() >= *kill_at_) {
     process_->stop(os::Milliseconds{0});
     process_.reset();
+    state_.process.reset();
   }
   if (process_) {
     return false;

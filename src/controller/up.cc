@@ -14,10 +14,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "bus/server.h"
 #include "controller/controller.h"
 #include "controller/environment.h"
 #include "controller/recorded.h"
 #include "os/files.h"
+#include "os/lock.h"
 
 namespace mesh::controller {
 
@@ -166,6 +168,18 @@ bool is_up(const RunState& state, std::int64_t number) {
   return state.number >= std::max<std::int64_t>(number, 1) && not_running(state).empty();
 }
 
+/// Ends what a `mesh up` or `mesh controller` that died left running; false where there is nothing.
+Result<bool> end_leftovers(const inventory::StatePaths& paths) {
+  if (const auto holder = os::Lock::holder(controller_lock_file(paths))) {
+    return fail(Code::Conflict,
+                fmt::format("mesh {} (pid {}) is starting or ending", holder->verb, holder->pid),
+                "try again in a moment");
+  }
+  MESH_TRY(const int components, kill_leftovers(paths));
+  const int servers = bus::end_servers_of(paths.bus_config());
+  return components + servers > 0;
+}
+
 }  // namespace
 
 Status run_up(inventory::State& state, const Location& location, const model::Reading& reading,
@@ -251,7 +265,7 @@ Result<RunState> up_detached(const inventory::StatePaths& paths,
 Result<bool> down(const inventory::StatePaths& paths, os::Milliseconds timeout) {
   MESH_TRY(const auto controller, running_controller(paths));
   if (!controller) {
-    return false;
+    return end_leftovers(paths);
   }
   auto handle = os::ProcessHandle::open(controller->mark);
   if (!handle) {
