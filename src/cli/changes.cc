@@ -63,4 +63,20 @@ std::string changes_text(std::span<const plan::Change> changes) {
   return text.empty() ? "nothing would change\n" : text;
 }
 
+Json after_restart_json(std::span<const controller::AfterRestart> settings) {
+  auto list = Json::array();
+  for (const auto& setting : settings) {
+    list.push_back({{"name", setting.name}, {"now", setting.now}, {"then", setting.then}});
+  }
+  return list;
+}
+
+std::string after_restart_text(std::span<const controller::AfterRestart> settings) {
+  std::string text;
+  for (const auto& setting : settings) {
+    text += "note: " + setting.text() + "\n";
+  }
+  return text;
+}
+
 }  // namespace mesh::cli

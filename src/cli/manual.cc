@@ -23,7 +23,10 @@ document on stdout. Where it came to no answer that is
 where the declarations are invalid, every verb prints what `mesh check` would. A verb that goes on
 (`tap`, `status --watch`) prints a document a line. `tap`'s are
 `{"time","subject","reply","headers","data","data_base64"}`: a payload is in `data` where it is
-UTF-8 text, otherwise in `data_base64`, and the other one is `null`.
+UTF-8 text, otherwise in `data_base64`, and the other one is `null`. `plan` and `push` have
+`after_restart`, `[{"name","now","then"}]`: settings that the running server cannot change, with
+what it runs with and what is declared; they are in force once `mesh up` or `mesh controller` is
+started again.
 
 | exit code | meaning |
 |---|---|

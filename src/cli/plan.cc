@@ -20,11 +20,14 @@ Result<Outcome> run_plan(Context& context, const Arguments& arguments) {
                                         arguments.flag("--adopt"), context.clock.now()};
   MESH_TRY(const auto plan, controller::make_plan(state, request, link, steps));
   Outcome outcome;
-  outcome.document = Json{
-      {"digest", plan.digest}, {"number", plan.number}, {"changes", changes_json(plan.changes)}};
+  outcome.document = Json{{"digest", plan.digest},
+                          {"number", plan.number},
+                          {"changes", changes_json(plan.changes)},
+                          {"after_restart", after_restart_json(plan.after_restart)}};
+  outcome.diagnostics = after_restart_text(plan.after_restart);
   outcome.text = changes_text(plan.changes) + "plan " + plan.digest + "\n";
   if (const auto pushable = controller::check_pushable(state, declared.mesh()); !pushable) {
-    outcome.diagnostics = "a push would be refused: " + error_text(pushable.error(), false);
+    outcome.diagnostics += "a push would be refused: " + error_text(pushable.error(), false);
   }
   if (arguments.flag("--detailed-exitcode") && !plan.changes.empty()) {
     outcome.exit = exit_code::kChanges;

@@ -30,10 +30,12 @@ std::string count(std::size_t number, const char* what) {
 
 Outcome pushed(const controller::PushReport& report, const model::Mesh& mesh) {
   Outcome outcome;
-  outcome.document = Json{{"number", report.number},     {"digest", report.digest},
-                          {"reloaded", report.reloaded}, {"machines", report.machines},
-                          {"modules", report.modules},   {"writes", report.writes},
-                          {"nodes", nodes_json(mesh)}};
+  outcome.document = Json{
+      {"number", report.number},     {"digest", report.digest},
+      {"reloaded", report.reloaded}, {"machines", report.machines},
+      {"modules", report.modules},   {"writes", report.writes},
+      {"nodes", nodes_json(mesh)},   {"after_restart", after_restart_json(report.after_restart)}};
+  outcome.diagnostics = after_restart_text(report.after_restart);
   outcome.text = report.changes.empty()
                      ? fmt::format("nothing to change: push {} is in force\n", report.number)
                      : fmt::format("push {} is in force\n", report.number);

@@ -45,20 +45,29 @@ std::optional<bus::Version> oldest_version(const BusLink& link) {
   return oldest;
 }
 
-/// A running server cannot change these: they stay as they are until it is started again.
-void keep_fixed_settings(broker::ServerSettings& settings, const BusLink& link,
-                         const BusFile& file) {
+/// A running server cannot change these: they stay as they are until it is started again. Returns
+/// those that are declared otherwise.
+std::vector<AfterRestart> keep_fixed_settings(broker::ServerSettings& settings, const BusLink& link,
+                                              const BusFile& file) {
+  std::vector<AfterRestart> later;
   if (!link.managed || file.in_force() == nullptr) {
-    return;
+    return later;
   }
   const auto keep = [&](const char* name, auto& field) {
-    if (auto text = file.in_force()->setting(name); !text.empty()) {
-      field = std::move(text);
+    auto text = file.in_force()->setting(name);
+    if (text.empty()) {
+      return;
     }
+    const auto declared = std::optional<std::string>(field).value_or("");
+    if (!declared.empty() && text != declared) {
+      later.push_back({name, text, declared});
+    }
+    field = std::move(text);
   };
   keep("listen", settings.listen);
   keep("server_name", settings.server_name);
   keep("jetstream.store_dir", settings.store_dir);
+  return later;
 }
 
 void append(std::vector<plan::Change>& all, std::vector<plan::Change> more) {
@@ -132,6 +141,13 @@ Status plan_declarations(inventory::State& state, const PlanRequest& request, Pl
 
 }  // namespace
 
+std::string AfterRestart::text() const {
+  return fmt::format(
+      "the server goes on with {} = {}; {} takes effect when `mesh up` or `mesh "
+      "controller` is started again",
+      name, now, then);
+}
+
 std::vector<std::string> Plan::needs_yes() const {
   std::vector<std::string> out;
   for (const auto& change : changes) {
@@ -151,7 +167,7 @@ Result<Plan> make_plan(inventory::State& state, const PlanRequest& request, BusL
   MESH_TRY(plan.hashes, state.inventory.hashes());
   MESH_TRY(plan.file, read_bus_file(state, request.mesh(), request.location.root));
   plan.settings = server_settings(request.mesh(), state.paths, oldest_version(link));
-  keep_fixed_settings(plan.settings, link, plan.file);
+  plan.after_restart = keep_fixed_settings(plan.settings, link, plan.file);
   MESH_CHECK(plan_access(link, steps, plan));
   MESH_CHECK(plan_bus(state, request, link, steps, plan));
   MESH_CHECK(plan_declarations(state, request, plan));

@@ -29,6 +29,16 @@ struct PlanRequest {
   [[nodiscard]] const model::Mesh& mesh() const { return *reading.mesh; }
 };
 
+/// A setting that the running managed server cannot change.
+struct AfterRestart {
+  std::string name;  // as in its configuration: `listen`
+  std::string now;   // what it runs with
+  std::string then;  // what is declared, in force once it is started again
+
+  /// A line for people, with what to do.
+  [[nodiscard]] std::string text() const;
+};
+
 /// A plan, and all that was read to make it.
 struct Plan {
   std::vector<plan::Change> changes;  // empty: all is as declared
@@ -42,6 +52,7 @@ struct Plan {
   plan::Observed observed;
   std::optional<inventory::Push> unfinished;
   bool new_accounts = false;
+  std::vector<AfterRestart> after_restart;  // in the order of the configuration
 
   /// Why the push would ask first: a line for each change that does. Empty: it would not.
   [[nodiscard]] std::vector<std::string> needs_yes() const;

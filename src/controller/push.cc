@@ -49,6 +49,7 @@ class Push {
     report_.number = plan.number;
     report_.changes = plan.changes;
     report_.notes = not_held_to(mesh());
+    report_.after_restart = plan.after_restart;
     count(plan);
     if (plan.changes.empty()) {
       MESH_CHECK(finish_unfinished(plan));

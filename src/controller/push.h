@@ -27,6 +27,7 @@ struct PushReport {
   std::size_t modules = 0;   // modules that consume something, with every consumer there
   std::uint64_t writes = 0;  // requests that changed streams or consumers
   std::vector<plan::Change> changes;
+  std::vector<AfterRestart> after_restart;
   std::vector<std::string> notes;  // what was not proved, and the like
 };
 

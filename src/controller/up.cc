@@ -76,6 +76,9 @@ Status push_now(inventory::State& state, const Location& location, const model::
       fmt::format("push {} is in force: {} machines can hear a declaration, {} modules can hear "
                   "what they consume",
                   report.number, report.machines, report.modules));
+  for (const auto& setting : report.after_restart) {
+    say("note: " + setting.text());
+  }
   for (const auto& note : report.notes) {
     say("note: " + note);
   }

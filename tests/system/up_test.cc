@@ -192,6 +192,29 @@ TEST_F(Up, ASecretThatIsSetRestartsWhatUsesIt) {
   EXPECT_NE(component("variable").at("state"), "stopped");
 }
 
+// A running server keeps its address: that another is declared is said, each time, until it is so.
+TEST_F(Up, WhatNeedsARestartIsSaid) {
+  ASSERT_TRUE(mesh({"up", "--detach"}).status.ok());
+  const auto running = fmt::format("127.0.0.1:{}", port_);
+  EXPECT_EQ(json::parse(mesh({"plan", "--json"}).out).at("after_restart"), json::array());
+  port_ = free_port();
+  write_mesh({"quiet"});
+  const auto declared = fmt::format("127.0.0.1:{}", port_);
+  const json said = {{{"name", "listen"}, {"now", running}, {"then", declared}}};
+  EXPECT_EQ(json::parse(mesh({"plan", "--json"}).out).at("after_restart"), said);
+  EXPECT_EQ(json::parse(mesh({"push", "--json"}).out).at("after_restart"), said);
+  for (const auto* verb : {"plan", "push"}) {
+    const auto ran = mesh({verb});
+    EXPECT_TRUE(ran.status.ok()) << ran.err;
+    EXPECT_NE(ran.err.find("goes on with listen = " + running + "; " + declared + " takes effect"),
+              std::string::npos)
+        << verb << ran.err;
+  }
+  ASSERT_TRUE(mesh({"down"}).status.ok());
+  ASSERT_TRUE(mesh({"up", "--detach"}).status.ok());
+  EXPECT_EQ(json::parse(mesh({"plan", "--json"}).out).at("after_restart"), json::array());
+}
+
 struct Signals {
   std::string name;
   int first;
