@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/digest.h"
+#include "controller/bus_link.h"
 #include "controller/environment.h"
 #include "os/files.h"
 
@@ -146,6 +147,12 @@ Result<PreparedEnvironment> prepare_environment(inventory::State& state, const m
   PreparedEnvironment prepared;
   MESH_TRY(prepared.secret_files, write_files(state, part, files));
   prepared.variables = mesh_variables(mesh, part, files, root);
+  if (mesh.bus.managed && mesh.bus.advertise.empty() && !part.node->bus) {
+    // A changed `listen` is in force when the server starts again: until then it is where it was.
+    if (const auto address = bus_address(mesh, state.paths)) {
+      prepared.variables["MESH_BUS"] = address->urls.front();
+    }
+  }
   for (const auto& [name, value] : declared_variables(part)) {
     if (!value.secret) {
       prepared.variables.emplace(name, value.text);
