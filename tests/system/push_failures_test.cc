@@ -3,7 +3,9 @@
 
 #include <csignal>
 #include <random>
+#include <thread>
 
+#include "bus/server_record.h"
 #include "os/process.h"
 #include "tests/system/push_world.h"
 
@@ -110,6 +112,43 @@ TEST_P(PushFailuresTest, TheControllerMakesAgainWhatIsGone) {
   world.tick_later();
   EXPECT_TRUE(world.jetstream().consumer("EVENTS", "one_audit").has_value());
   EXPECT_TRUE(world.push()->changes.empty());
+}
+
+// The first answer to an update after the server's start tells the old values.
+TEST_P(PushFailuresTest, AnUpdateAfterTheServersStartIsInForce) {
+  PushWorld world(GetParam(), kMesh);
+  fill(world);
+  world.start();
+  ASSERT_TRUE(world.push().has_value());
+  world.stop();
+  world.start();
+  world.declare(std::string(kMesh) + "[delivery]\nwithin = \"21s\"\n");
+  const auto pushed = world.push();
+  ASSERT_TRUE(pushed.has_value()) << pushed.error().message;
+  EXPECT_EQ(pushed->changes.size(), 1U);
+  EXPECT_TRUE(world.push()->changes.empty());
+}
+
+TEST_P(PushFailuresTest, AConfigurationChangedByHandIsNotStartedWith) {
+  PushWorld world(GetParam(), kMesh);
+  fill(world);
+  world.start();
+  ASSERT_TRUE(world.push().has_value());
+  const auto before = world.config_text();
+  const auto server = bus::running_server(controller::server_record_file(world.state().paths));
+  ASSERT_TRUE(server.has_value() && server->has_value());
+  std::ofstream(world.state().paths.bus_config(), std::ios::app) << "accounts {{{\n";
+  ASSERT_EQ(::kill((*server)->process.pid, SIGKILL), 0);
+  const os::Deadline deadline(std::chrono::seconds{60});
+  const auto runs_again = [&] {
+    const auto now = bus::running_server(controller::server_record_file(world.state().paths));
+    return now && *now && (*now)->process.pid != (*server)->process.pid;
+  };
+  while (!runs_again() && !deadline.passed()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  }
+  EXPECT_TRUE(runs_again());
+  EXPECT_EQ(world.config_text(), before);
 }
 
 TEST_P(PushFailuresTest, ImagesAreRefusedPlainly) {

@@ -388,5 +388,57 @@ TEST_F(Up, AModuleReadsNeitherAnothersFilesNorTheState) {
   }
 }
 
+// Killed without a chance to end anything: the bus runs on for the clients that it has, `down` and
+// the next `up` know what was left.
+TEST_F(Up, WhatAKilledOneLeftIsEnded) {
+  declare("family", "sleep 1000 & echo \"child $!\"; wait");
+  write_mesh({"quiet", "family"});
+  ASSERT_TRUE(mesh({"up", "--detach"}).status.ok());
+  ASSERT_TRUE(comes_true([&] { return log("family").find("child ") != std::string::npos; }));
+  const auto said = log("family");
+  const pid_t child = std::stoi(said.substr(said.find("child ") + 6));
+  const pid_t server = json::parse(read(".mesh/bus/server.json")).at("pid");
+  const pid_t up = json::parse(read(".mesh/run/up.json")).at("pid");
+  const auto runs = [](pid_t pid) { return os::mark_of(pid).has_value(); };
+  ASSERT_EQ(::kill(up, SIGKILL), 0);
+  ASSERT_TRUE(comes_true([&] { return !runs(up); }));
+  EXPECT_TRUE(runs(server));
+  EXPECT_TRUE(runs(child));
+  const auto down = mesh({"down"});
+  EXPECT_EQ(down.status.code, 0) << down.err;
+  EXPECT_FALSE(runs(server));
+  EXPECT_TRUE(comes_true([&] { return !runs(child); }));
+  EXPECT_EQ(mesh({"down"}).out, "nothing runs\n");
+}
+
+// Between the server's start and its record: nothing but its arguments tells whose it is.
+TEST_F(Up, AServerWithoutARecordIsFound) {
+  ASSERT_TRUE(mesh({"up", "--detach"}).status.ok());
+  const pid_t server = json::parse(read(".mesh/bus/server.json")).at("pid");
+  const pid_t up = json::parse(read(".mesh/run/up.json")).at("pid");
+  ASSERT_EQ(::kill(up, SIGKILL), 0);
+  ASSERT_TRUE(comes_true([&] { return !os::mark_of(up).has_value(); }));
+  fs::remove(directory_.path() / ".mesh/bus/server.json");
+  const auto again = mesh({"up", "--detach"});
+  EXPECT_TRUE(again.status.ok()) << again.err;
+  EXPECT_FALSE(os::mark_of(server).has_value());
+}
+
+// A copy of a running mesh's directory is another mesh's: nothing of the first is ended or asked.
+TEST_F(Up, ACopyDoesNotTouchTheOriginal) {
+  ASSERT_TRUE(mesh({"up", "--detach"}).status.ok());
+  const pid_t server = json::parse(read(".mesh/bus/server.json")).at("pid");
+  const TemporaryDirectory copy;
+  fs::copy(directory_.path(), copy.path() / "mesh", fs::copy_options::recursive);
+  os::RunOptions options;
+  options.spawn.argv = {std::string(MESH_BINARY_DIR) + "/bin/mesh", "-C",
+                        (copy.path() / "mesh").string(), "down"};
+  const auto down = os::run(options);
+  ASSERT_TRUE(down.has_value());
+  EXPECT_EQ(down->out, "nothing runs\n") << down->err;
+  EXPECT_TRUE(os::mark_of(server).has_value());
+  EXPECT_EQ(component("quiet").at("state"), "running");
+}
+
 }  // namespace
 }  // namespace mesh::test
