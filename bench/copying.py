@@ -4,9 +4,12 @@ can be had. Both registries are docker-registry; tools run in turns, each on an 
 import hashlib
 import os
 import pathlib
+import re
+import select
 import shutil
 import statistics
 import subprocess
+import tempfile
 import time
 
 import images
@@ -24,16 +27,32 @@ def timed(commands, cwd=None):
     """Wall seconds, CPU seconds and peak memory (bytes) of commands run one after the other."""
     start, cpu, peak = time.monotonic(), 0.0, 0
     for command in commands:
-        process = subprocess.Popen([str(word) for word in command], cwd=cwd, stdout=subprocess.DEVNULL,
-                                   stderr=subprocess.PIPE)
-        said = process.stderr.read()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            raise SystemExit(f"{command}: exit {process.returncode}\n{said.decode(errors='replace')[-2000:]}")
+        with tempfile.TemporaryFile() as said:
+            process = subprocess.Popen([str(word) for word in command], cwd=cwd, stdout=subprocess.DEVNULL,
+                                       stderr=said)
+            peak = max(peak, watch_memory(process))
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode != 0:
+                said.seek(0)
+                raise SystemExit(f"{command}: exit {process.returncode}\n{said.read()[-2000:].decode(errors='replace')}")
         cpu += usage.ru_utime + usage.ru_stime
-        peak = max(peak, usage.ru_maxrss * 1024)
     return {"wall": time.monotonic() - start, "cpu": cpu, "memory": peak}
+
+
+def watch_memory(process):
+    """The high-water mark of the process's memory, read until it ends. (The ru_maxrss of a child begins
+    with what this process had when it made it.)"""
+    peak = 0
+    ended = os.pidfd_open(process.pid)
+    try:
+        while not select.select([ended], [], [], 0.002)[0]:
+            text = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+            found = re.search(r"VmHWM:\s+(\d+)", text)
+            peak = max(peak, int(found.group(1)) * 1024 if found else 0)
+    finally:
+        os.close(ended)
+    return peak
 
 
 class Copiers:
@@ -116,7 +135,7 @@ def one_image(copiers, folder, rounds):
         for tool, found in runs.items():
             copiers.prepare()
             found.append(copiers.run(tool, pair))
-    start = timed([[copiers.mesh, "--version"]])["memory"]
+    start = max(timed([[copiers.mesh, "--version"]])["memory"] for _ in range(5))
     ours = medians(runs["mesh"])
     what = f"one image of 3 platforms, {size / 1e6:.0f} MB, cold"
     rows = [row(f"{what}: requests to the source", "1", ours["source"], "the fewest possible", 25, 1.0),
