@@ -371,6 +371,14 @@ Failure CurlTransfer::failure_of(int code) const {
 }
 
 Fetched CurlTransfer::finish(int code) {
+  Fetched done = outcome(code);
+  if (!done) {
+    done.error().answered = head_done_;
+  }
+  return done;
+}
+
+Fetched CurlTransfer::outcome(int code) {
   if (!failure_ && code == 0) {
     // An empty body never came to the sink.
     if (Status begun = begin_sink(); !begun) {

@@ -41,6 +41,7 @@ class CurlTransfer final : public Transfer {
   void set_url_and_method();
   void set_headers();
   void set_trust();
+  [[nodiscard]] Fetched outcome(int code);
   Status begin_sink();
   void fail_with(Failure failure);
   [[nodiscard]] Failure failure_of(int code) const;

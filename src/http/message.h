@@ -128,6 +128,7 @@ struct Failure {
   };
   Stage stage = Stage::Exchange;
   Error error;
+  bool answered = false;  // the head of an answer had come
 };
 
 /// `HOST[:PORT]` of a URL, without anything secret.

@@ -122,6 +122,10 @@ Result<Session::Attempt> Session::settled_exchange(const Call& call,
       https_ = https;
       return attempt;
     }
+    if (!attempt.fetched && attempt.fetched.error().answered) {
+      https_ = https;
+      return attempt;
+    }
     if (!attempt.fetched && attempt.fetched.error().stage == http::Failure::Stage::Ours) {
       return attempt;
     }
@@ -253,7 +257,8 @@ Result<http::Response> Session::ask(const Call& call) {
     }
     note_quota(*made.fetched);
     if (made.fetched->status == 401) {
-      if (call.bare || !made.first_host || ++challenges > kMostChallenges) {
+      if (call.bare || !made.first_host || ++challenges > kMostChallenges ||
+          !made.fetched->headers.has("WWW-Authenticate")) {
         return std::unexpected(refusal(call, *made.fetched));
       }
       MESH_CHECK(authorizer_.challenged(*made.fetched, authorization));
