@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "bus/server_program.h"
 #include "bus/server_record.h"
+#include "os/managed_process.h"
 
 namespace mesh::bus {
 
@@ -35,9 +36,7 @@ struct ManagedServerOptions {
       say;  // a line for each start, end and failure; any thread
 };
 
-/// A nats-server that runs beside this process: started, watched by one thread, started again when
-/// it ends, and stopped in order with the object. It survives this process's own crash: the next
-/// `start` with the same record takes it over, with all its connections.
+/// A nats-server that runs beside this process, as os::ManagedProcess has it.
 class ManagedServer {
  public:
   /// Returns when it answers on its port, or with its own last words when it does not. `Conflict`
@@ -56,9 +55,8 @@ class ManagedServer {
   [[nodiscard]] int restarts() const;
 
  private:
-  class State;
-  explicit ManagedServer(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  explicit ManagedServer(std::unique_ptr<os::ManagedProcess> process);
+  std::unique_ptr<os::ManagedProcess> process_;
 };
 
 /// Ends every nats-server that was started with this configuration (`-c config`): what a controller

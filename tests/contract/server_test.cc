@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "bus/connection.h"
-#include "bus/server_child.h"
 #include "bus/server_hello.h"
 #include "os/files.h"
+#include "os/managed_child.h"
 #include "tests/contract/servers.h"
 #include "tests/support/nats_server.h"
 
@@ -36,6 +36,14 @@ bool soon(Condition holds) {
     ::usleep(2000);
   }
   return true;
+}
+
+/// A server that nobody watches.
+Result<os::ManagedChild> spawn_server(const ManagedServerOptions& wanted) {
+  os::SpawnOptions options;
+  options.argv = {wanted.program.path.string(), "-c", wanted.config.string()};
+  options.directory = wanted.directory.string();
+  return os::ManagedChild::spawn(std::move(options), wanted.log.string());
 }
 
 TEST(Version, IsRead) {
@@ -227,8 +235,7 @@ TEST_P(ServerOn, IsTakenOverAfterACrash) {
   ServerRecord before;
   {
     // What a process leaves that ended without stopping its server.
-    auto child =
-        ServerChild::spawn(wanted.program.path, wanted.config, wanted.directory, wanted.log);
+    auto child = spawn_server(wanted);
     ASSERT_TRUE(child) << child.error().message;
     ASSERT_TRUE(soon([&] { return read_hello(wanted.host, port_, 1s).has_value(); }));
     const auto hello = read_hello(wanted.host, port_, 1s);
@@ -252,8 +259,7 @@ TEST_P(ServerOn, IsTakenOverAfterACrash) {
 
 TEST_P(ServerOn, OfAnEarlierRunWithAnotherConfigurationIsReplaced) {
   ManagedServerOptions wanted = options();
-  auto earlier =
-      ServerChild::spawn(wanted.program.path, wanted.config, wanted.directory, wanted.log);
+  auto earlier = spawn_server(wanted);
   ASSERT_TRUE(earlier) << earlier.error().message;
   ASSERT_TRUE(soon([&] { return read_hello(wanted.host, port_, 1s).has_value(); }));
   ASSERT_TRUE(write_record(
