@@ -3,7 +3,7 @@
 build_packages=(g++ cmake ninja-build pkg-config ccache libnats-dev nlohmann-json3-dev libtomlplusplus-dev
   libsodium-dev libssl-dev libcrypt-dev libcli11-dev libfmt-dev libsqlite3-dev libgtest-dev libgmock-dev
   librapidcheck-dev libcurl4-openssl-dev ca-certificates)
-test_packages=(python3 python3-jsonschema bash-completion docker-registry)
+test_packages=(python3 python3-jsonschema bash-completion)
 lint_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 
 as_root() {
@@ -21,8 +21,7 @@ has_package() {
   [ "$(dpkg-query -W -f='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
 }
 
-# need_packages "why" package…: installs those that are missing. A service that a package brings
-# (docker-registry) is not started: tests start their own.
+# need_packages "why" package…: installs those that are missing.
 need_packages() {
   local why=$1 missing=() package
   shift
@@ -33,7 +32,7 @@ need_packages() {
   say "installing ${missing[*]} ($why)"
   mkdir -p build/log
   if ! { as_root apt-get update &&
-    as_root env DEBIAN_FRONTEND=noninteractive SYSTEMD_OFFLINE=1 apt-get install -y --no-install-recommends "${missing[@]}"; } \
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"; } \
     >build/log/apt.log 2>&1; then
     tail -n 20 build/log/apt.log >&2
     say "installing failed; the whole log is build/log/apt.log"
@@ -97,4 +96,30 @@ fetch_nats_server() { # suite root
   "${apt[@]}" update
   (cd "$root" && "${apt[@]}" download nats-server)
   dpkg-deb -x "$root"/nats-server_*.deb "$root/unpacked"
+}
+
+# The mesh's registry. Installing Debian's package would start a service; its program alone is enough.
+need_docker_registry() {
+  [ ! -x build/tools/docker-registry ] && ! command -v docker-registry >/dev/null || return 0
+  say "fetching Debian's docker-registry into build/tools (the system is left as it is)"
+  local root
+  root=$(mktemp -d "${TMPDIR:-/tmp}/mesh-apt.XXXXXX")
+  if ! fetch_docker_registry "$root" >"$root/log" 2>&1; then
+    tail -n 20 "$root/log" >&2
+    say "docker-registry could not be fetched from this machine's Debian mirror"
+    rm -rf "$root"
+    return 1
+  fi
+  mkdir -p build/tools
+  cp "$root/unpacked/usr/bin/docker-registry" build/tools/docker-registry.part
+  mv build/tools/docker-registry.part build/tools/docker-registry
+  rm -rf "$root"
+  say "$(build/tools/docker-registry --version)"
+}
+
+fetch_docker_registry() { # root
+  local apt=(apt-get)
+  [ "$(id -u)" -ne 0 ] || apt+=(-o APT::Sandbox::User=root)
+  (cd "$1" && { "${apt[@]}" download docker-registry || { as_root apt-get update && "${apt[@]}" download docker-registry; }; })
+  dpkg-deb -x "$1"/docker-registry_*.deb "$1/unpacked"
 }

@@ -1,10 +1,6 @@
 #include "bus/server_program.h"
 
-#include <unistd.h>
-
-#include <array>
 #include <charconv>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -12,6 +8,7 @@
 
 #include "base/text.h"
 #include "os/process.h"
+#include "os/programs.h"
 
 namespace mesh::bus {
 
@@ -24,23 +21,6 @@ constexpr std::string_view kProgram = "nats-server";
 constexpr std::string_view kHint =
     "install nats-server 2.10 or later, or name one as program in [bus] of mesh.toml";
 
-bool is_executable(const fs::path& path) {
-  std::error_code ignored;
-  return fs::is_regular_file(path, ignored) && ::access(path.c_str(), X_OK) == 0;
-}
-
-/// The first directory of PATH that has the program; empty where none has.
-fs::path on_path(std::string_view name) {
-  const char* path = std::getenv("PATH");
-  for (const std::string_view directory : split(path == nullptr ? "" : path, ':')) {
-    const fs::path candidate = fs::path(directory.empty() ? "." : directory) / name;
-    if (is_executable(candidate)) {
-      return candidate;
-    }
-  }
-  return {};
-}
-
 os::RunOptions run_options(std::vector<std::string> argv, os::Milliseconds timeout) {
   os::RunOptions options;
   options.spawn.argv = std::move(argv);
@@ -49,9 +29,9 @@ os::RunOptions run_options(std::vector<std::string> argv, os::Milliseconds timeo
 }
 
 Result<ServerProgram> find_named(const std::string& program) {
-  const fs::path path =
-      program.find('/') == std::string::npos ? on_path(program) : fs::path(program);
-  if (path.empty() || !is_executable(path)) {
+  const std::string path =
+      program.find('/') == std::string::npos ? os::program_on_path(program) : program;
+  if (!os::is_program(path)) {
     return fail(Code::NotFound, fmt::format("there is no program {}", printable(program)),
                 "[bus] program must be the path of a nats-server");
   }
@@ -97,33 +77,6 @@ Error read_refusal(const std::string& output, const fs::path& config) {
 
 }  // namespace
 
-std::string Version::text() const {
-  return fmt::format("{}.{}.{}", major, minor, patch);
-}
-
-std::optional<Version> parse_version(std::string_view text) {
-  const std::size_t start = text.find_first_of("0123456789");
-  if (start == std::string_view::npos) {
-    return std::nullopt;
-  }
-  text.remove_prefix(start);
-  std::array<int, 3> numbers{};
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const auto read = std::from_chars(text.data(), text.data() + text.size(), numbers.at(i));
-    if (read.ec != std::errc{}) {
-      return std::nullopt;
-    }
-    text.remove_prefix(static_cast<std::size_t>(read.ptr - text.data()));
-    if (i < 2) {
-      if (!text.starts_with('.')) {
-        return std::nullopt;
-      }
-      text.remove_prefix(1);
-    }
-  }
-  return Version{numbers[0], numbers[1], numbers[2]};
-}
-
 Result<ServerProgram> examine_server(const fs::path& program) {
   MESH_TRY(const os::RunResult said,
            os::run(run_options({program.string(), "-v"}, kVersionWithin)));
@@ -153,8 +106,9 @@ Result<ServerProgram> find_server(const std::optional<std::string>& program,
   Result<ServerProgram> found =
       fail(Code::NotFound, "there is no nats-server beside mesh nor on PATH", std::string(kHint));
   for (const fs::path& candidate :
-       {(executable_directory / ".." / "tools" / kProgram).lexically_normal(), on_path(kProgram)}) {
-    if (candidate.empty() || !is_executable(candidate)) {
+       {(executable_directory / ".." / "tools" / kProgram).lexically_normal(),
+        fs::path(os::program_on_path(kProgram))}) {
+    if (!os::is_program(candidate.string())) {
       continue;
     }
     auto examined = examine_server(candidate);

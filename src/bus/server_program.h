@@ -1,25 +1,17 @@
 #pragma once
 
 #include <chrono>
-#include <compare>
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
+#include "base/version.h"
 
 namespace mesh::bus {
 
-/// A version of nats-server. What follows the patch number (`-preview.1`) is not kept.
-struct Version {
-  int major = 0;
-  int minor = 0;
-  int patch = 0;
-  friend auto operator<=>(const Version&, const Version&) = default;
-
-  [[nodiscard]] std::string text() const;
-};
+using mesh::parse_version;
+using mesh::Version;
 
 /// The first version that Mesh works with. 2.9 ignores several filters of a consumer, and loses
 /// answers through imports in a reload.
@@ -30,9 +22,6 @@ struct ServerProgram {
   std::filesystem::path path;
   Version version;
 };
-
-/// The version in `text`, such as `nats-server: v2.10.27` or `2.15.1`, or nothing.
-[[nodiscard]] std::optional<Version> parse_version(std::string_view text);
 
 /// The nats-server to run: `program` where it is given ([bus] program, a path or a name on PATH),
 /// otherwise `<directory of this executable>/../tools/nats-server`, otherwise `nats-server` on

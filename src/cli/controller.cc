@@ -32,11 +32,16 @@ Result<Outcome> run_controller(Context& context, const Arguments& /*arguments*/)
   } else {
     context.say("the bus is external: watching it");
   }
+  if (const auto registry = controller->registry()) {
+    context.say(fmt::format("the registry runs: docker-registry {} on {}:{}, process {}",
+                            registry->version, registry->host, registry->port,
+                            registry->process.pid));
+  }
   while (!context.interrupt.requested()) {
     controller->tick();
     wait(context.interrupt);
   }
-  context.say("ending the bus");
+  context.say(controller->registry() ? "ending the registry and the bus" : "ending the bus");
   MESH_CHECK(controller->stop());
   return Outcome{};
 }

@@ -56,7 +56,7 @@ Result<Outcome> run_doctor(Context& context, const Arguments& /*arguments*/) {
 
 Verb doctor_verb() {
   return {{.name = "doctor",
-           .summary = "checks versions, clock, disk, ports and the bus, and says what to do",
+           .summary = "checks versions, clock, disk, ports, bus and registry, and says what to do",
            .example = "mesh doctor",
            .positionals = {},
            .options = {}},

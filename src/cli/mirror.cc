@@ -8,6 +8,7 @@
 #include "cli/verbs.h"
 #include "controller/image_ledger.h"
 #include "controller/mirroring.h"
+#include "controller/registry_link.h"
 #include "oci/reference.h"
 #include "os/files.h"
 
@@ -161,6 +162,8 @@ Result<Outcome> run_mirror(Context& context, const Arguments& arguments) {
   MESH_TRY(const auto pairs, pairs_of(context, arguments));
   MESH_TRY(const auto declared, declarations(context));
   MESH_TRY(auto state, open_state(context, declared));
+  MESH_CHECK(controller::reach_registry(declared.mesh(), declared.location.root, state.paths,
+                                        context.interrupt.descriptor()));
   auto options =
       controller::mirror_options(declared.mesh(), declared.location.root, declared.location.state);
   options.verify = arguments.flag("--verify");

@@ -76,6 +76,18 @@ Json bus_json(const StatusView& view) {
           {"because", bus.failure ? Json(bus.failure->message) : Json(nullptr)}};
 }
 
+Json registry_json(const StatusView& view) {
+  const auto& registry = view.standing.registry;
+  return {{"server", view.mesh.registry.managed ? "managed" : "external"},
+          {"needed", registry.needed},
+          {"running", registry.running},
+          {"address", registry.address},
+          {"version", or_null(registry.version)},
+          {"images", registry.images},
+          {"bytes", registry.bytes ? Json(*registry.bytes) : Json(nullptr)},
+          {"because", registry.failure ? Json(registry.failure->message) : Json(nullptr)}};
+}
+
 Json consumers_json(const StatusView& view) {
   auto list = Json::array();
   for (const auto& one : view.standing.consumers) {
@@ -127,6 +139,21 @@ std::string bus_text(const StatusView& view) {
                      bus.storage);
 }
 
+/// Nothing where the mesh needs none and none runs.
+std::string registry_text(const StatusView& view) {
+  const auto& registry = view.standing.registry;
+  if (!registry.running) {
+    return registry.needed && registry.failure
+               ? fmt::format("registry: not reached ({})\n", registry.failure->message)
+               : std::string();
+  }
+  auto text = fmt::format("registry: {}{}, {} images", registry.address,
+                          registry.version ? ", docker-registry " + *registry.version : "",
+                          registry.images);
+  text += registry.bytes ? fmt::format(", {} bytes", *registry.bytes) : "";
+  return text + "\n";
+}
+
 std::string consumer_text(const controller::ConsumerStanding& one) {
   auto text = fmt::format("  {:<40} {} waiting, {} unacknowledged", one.name, one.waiting,
                           one.unacknowledged);
@@ -174,22 +201,18 @@ Json status_json(const StatusView& view) {
     nodes.push_back(node_json(view, node));
   }
   const auto& parked = view.standing.parked;
-  return {{"mesh", view.mesh_id},
-          {"number", view.number > 0 ? Json(view.number) : Json(nullptr)},
-          {"bus", bus_json(view)},
-          {"registry",
-           {{"server", view.mesh.registry.managed ? "managed" : "external"}, {"running", nullptr}}},
-          {"nodes", std::move(nodes)},
-          {"consumers", consumers_json(view)},
-          {"seats", seats_json(view)},
-          {"parked", parked ? Json(*parked) : Json(nullptr)}};
+  return {
+      {"mesh", view.mesh_id},      {"number", view.number > 0 ? Json(view.number) : Json(nullptr)},
+      {"bus", bus_json(view)},     {"registry", registry_json(view)},
+      {"nodes", std::move(nodes)}, {"consumers", consumers_json(view)},
+      {"seats", seats_json(view)}, {"parked", parked ? Json(*parked) : Json(nullptr)}};
 }
 
 std::string status_text(const StatusView& view) {
   auto text = fmt::format(
       "mesh {} ({}), {}\n", view.mesh.name, view.mesh_id,
       view.number > 0 ? fmt::format("push {}", view.number) : std::string("nothing pushed yet"));
-  text += bus_text(view);
+  text += bus_text(view) + registry_text(view);
   for (const auto& node : view.mesh.nodes) {
     text += fmt::format("node {}: {}\n", node.name.text(), node_state(view, node));
     for (const auto& module : view.mesh.modules) {

@@ -49,7 +49,7 @@ Result<Outcome> run_status(Context& context, const Arguments& arguments) {
 
 Verb status_verb() {
   return {{.name = "status",
-           .summary = "how things stand: the bus, the nodes, what waits and for whom",
+           .summary = "how things stand: the bus, the registry, the nodes, what waits and for whom",
            .example = "mesh status\nmesh status --watch",
            .positionals = {},
            .options = {{"--watch", "", "again and again, until Ctrl-C"}}},

@@ -6,15 +6,15 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "bus/server_program.h"
 #include "controller/bus_config.h"
 #include "controller/bus_file.h"
+#include "model/addresses.h"
 #include "os/fd.h"
+#include "registry/server_program.h"
 
 namespace mesh::controller {
 
@@ -96,18 +96,49 @@ bool is_taken(int port) {
   return ::connect(socket.get(), static_cast<const sockaddr*>(raw), sizeof address) == 0;
 }
 
-Finding check_port(const model::Mesh& mesh, bool ours) {
-  const auto listen = mesh.bus.listen_or_default();
-  const auto colon = listen.rfind(':');
-  int port = 0;
-  if (colon != std::string::npos) {
-    std::from_chars(listen.data() + colon + 1, listen.data() + listen.size(), port);
+/// `what` is `bus` or `registry`, and `ours` whether it is what runs there.
+Finding check_port(std::string name, std::string_view what, const std::string& listen, bool ours) {
+  const auto address = model::parse_host_port(listen);
+  if (ours || !address || !is_taken(address->port)) {
+    return ok(std::move(name),
+              listen + (ours ? fmt::format(" is the {}", what) : std::string(" is free")));
   }
-  if (ours || port == 0 || !is_taken(port)) {
-    return ok("port", listen + (ours ? " is the bus" : " is free"));
+  return bad(Health::Error, std::move(name), listen + " is taken by something else",
+             fmt::format("end that, or give another [{}] listen", what));
+}
+
+Finding check_registry_program(const model::Mesh& mesh, bool needed) {
+  if (!mesh.registry.managed) {
+    return ok("docker-registry", "external");
   }
-  return bad(Health::Error, "port", listen + " is taken by something else",
-             "end that, or give another [bus] listen");
+  const auto program = registry::find_registry(executable_directory());
+  if (program) {
+    return ok("docker-registry", fmt::format("{} is {}", program->path, program->version.text()));
+  }
+  return needed
+             ? bad(Health::Error, "docker-registry", program.error().message, program.error().hint)
+             : ok("docker-registry", "none is installed, and no component needs one");
+}
+
+Finding check_registry_answers(const RegistryStanding& registry) {
+  if (registry.running) {
+    return ok("registry", fmt::format("{} answers, {} images", registry.address, registry.images));
+  }
+  if (!registry.needed) {
+    return ok("registry", "none runs, and no component is an image");
+  }
+  const auto& failure = registry.failure;
+  return bad(Health::Error, "registry", failure ? failure->message : "it cannot be asked",
+             failure ? failure->hint : std::string());
+}
+
+void check_registry(const model::Mesh& mesh, const RegistryStanding& registry,
+                    std::vector<Finding>& out) {
+  out.push_back(check_registry_program(mesh, registry.needed));
+  if (mesh.registry.managed && (registry.needed || registry.running)) {
+    out.push_back(check_port("registry port", "registry", mesh.registry.listen, registry.running));
+  }
+  out.push_back(check_registry_answers(registry));
 }
 
 void check_bus(const Standing& standing, std::vector<Finding>& out) {
@@ -159,11 +190,12 @@ Result<std::vector<Finding>> check_up(inventory::State& state, const model::Mesh
   out.push_back(check_clock(now));
   out.push_back(check_disk(state.paths, mesh));
   if (mesh.bus.managed) {
-    out.push_back(check_port(mesh, stands.bus.running));
+    out.push_back(check_port("port", "bus", mesh.bus.listen_or_default(), stands.bus.running));
   }
   check_bus(stands, out);
   out.push_back(check_file(file, stands));
   out.push_back(check_pushed(unfinished));
+  check_registry(mesh, stands.registry, out);
   return out;
 }
 

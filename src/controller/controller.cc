@@ -16,6 +16,7 @@
 #include "controller/credentials.h"
 #include "controller/heal.h"
 #include "controller/recorded.h"
+#include "controller/registry_keeper.h"
 #include "os/files.h"
 
 namespace mesh::controller {
@@ -197,6 +198,7 @@ struct Controller::Parts {
   Say say;
   os::Lock lock;
   std::unique_ptr<bus::ManagedServer> server;
+  std::unique_ptr<RegistryKeeper> registry;
   Healer healer;
   bool stopped = false;
 };
@@ -221,15 +223,18 @@ Result<std::unique_ptr<Controller>> Controller::start(inventory::State& state,
   if (mesh.bus.managed) {
     MESH_TRY(server, start_server(state, mesh, edges, say));
   }
+  auto registry = std::make_unique<RegistryKeeper>(state, location, edges, say);
+  MESH_CHECK(registry->begin(mesh));
   MESH_CHECK(write_record(state.paths, edges));
   std::unique_ptr<Controller> controller(new Controller(std::unique_ptr<Parts>(
       new Parts{state, location.root, edges, say, std::move(lock), std::move(server),
-                Healer(state, location.root, edges, std::move(say)), false})));
+                std::move(registry), Healer(state, location.root, edges, std::move(say)), false})));
   controller->tick();  // what is kept in memory alone went with the server that was
   return controller;
 }
 
 void Controller::tick() {
+  parts_->registry->tick();
   parts_->healer.tick();
 }
 
@@ -237,12 +242,19 @@ std::optional<bus::ServerRecord> Controller::server() const {
   return parts_->server ? std::optional(parts_->server->record()) : std::nullopt;
 }
 
+std::optional<os::ServerRecord> Controller::registry() const {
+  return parts_->registry->record();
+}
+
 Status Controller::stop() {
   if (std::exchange(parts_->stopped, true)) {
     return {};
   }
   parts_->healer.disconnect();
-  Status done = parts_->server ? parts_->server->stop() : Status();
+  Status done = parts_->registry->stop();
+  if (auto bus = parts_->server ? parts_->server->stop() : Status(); !bus) {
+    done = std::move(bus);
+  }
   if (auto removed = os::remove_tree(record_file(parts_->state.paths)); !removed && done) {
     done = std::move(removed);
   }

@@ -34,9 +34,10 @@ struct ControllerRecord {
 class Controller {
  public:
   /// Starts the managed bus with what the latest recorded push says (the controller's users alone
-  /// before the first), or finds the external one. `mesh` is what is declared now: its [bus] says
-  /// where and with which program. Returns when the bus answers. Errors: Conflict (a controller
-  /// runs already, the port is another's), NotFound and Unsupported (no fit nats-server),
+  /// before the first), or finds the external one; and the managed registry, where `mesh` needs
+  /// one. `mesh` is what is declared now: its [bus] says where and with which program. Returns when
+  /// both answer. Errors: Conflict (a controller runs already, a port is another's), NotFound and
+  /// Unsupported (no fit nats-server or docker-registry),
   /// InvalidArgument (the server refuses the configuration), Unavailable (an external bus does not
   /// answer).
   [[nodiscard]] static Result<std::unique_ptr<Controller>> start(inventory::State& state,
@@ -49,12 +50,15 @@ class Controller {
   ~Controller();
 
   /// To be called now and then (every second or so): every 30 s it makes again what the latest push
-  /// raised and is gone, unless a push is under way. What goes wrong is said, not returned.
+  /// raised and is gone, unless a push is under way; a registry that was asked for is started. What
+  /// goes wrong is said, not returned.
   void tick();
 
   /// The orderly end of what is managed. Twice is once.
   Status stop();
 
+  /// The managed registry; nothing where none runs.
+  [[nodiscard]] std::optional<os::ServerRecord> registry() const;
   /// The managed server; nothing where the bus is external.
   [[nodiscard]] std::optional<bus::ServerRecord> server() const;
 

@@ -2,6 +2,13 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
+
+#include "inventory/state.h"
+#include "model/addresses.h"
+#include "os/dial.h"
+#include "registry/server.h"
+
 namespace mesh::controller {
 namespace {
 
@@ -12,11 +19,19 @@ std::string beside(const std::string& root, const std::optional<std::string>& pa
 }  // namespace
 
 std::string registry_address(const model::RegistrySettings& settings) {
-  return settings.advertise.value_or(settings.listen);
+  if (settings.advertise) {
+    return *settings.advertise;
+  }
+  const auto listen = model::parse_host_port(settings.listen);
+  const std::string host = listen ? os::dialled(listen->host) : std::string();
+  return !listen || host == listen->host
+             ? settings.listen
+             : fmt::format(fmt::runtime(host.find(':') == std::string::npos ? "{}:{}" : "[{}]:{}"),
+                           host, listen->port);
 }
 
 std::string registry_storage(const std::string& state) {
-  return state + "/registry/data";
+  return registry::ServerPaths(inventory::StatePaths(state).registry()).data();
 }
 
 registry::MirrorOptions mirror_options(const model::Mesh& mesh, const std::string& root,

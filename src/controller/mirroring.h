@@ -7,7 +7,8 @@
 
 namespace mesh::controller {
 
-/// The address of the mesh's registry as images are named by it: `HOST[:PORT]`.
+/// The address of the mesh's registry as images are named by it: `HOST[:PORT]`; that of this
+/// machine where it listens on every address and none is advertised.
 [[nodiscard]] std::string registry_address(const model::RegistrySettings& settings);
 
 /// Where a managed registry keeps its files, below the state.

@@ -144,6 +144,7 @@ Result<Standing> standing(inventory::State& state, const model::Mesh& mesh, cons
                           os::WallTime now) {
   Standing out;
   MESH_TRY(out.run, read_run_state(state.paths));
+  MESH_TRY(out.registry, registry_standing(state, mesh, root));
   if (auto asked = ask(out, state, mesh, root, now); !asked) {
     out.bus.failure = std::move(asked).error();
   }

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "controller/bus_link.h"
+#include "controller/registry_standing.h"
 #include "controller/run_state.h"
 #include "inventory/state.h"
 #include "model/declarations.h"
@@ -44,13 +45,15 @@ struct BusStanding {
 
 struct Standing {
   BusStanding bus;
+  RegistryStanding registry;
   std::vector<ConsumerStanding> consumers;  // sorted by name
   std::vector<SeatStanding> seats;          // sorted by name
   std::optional<std::uint64_t> parked;
   std::optional<RunState> run;
 };
 
-/// Never fails for the bus' sake: where it cannot be asked, `bus.failure` says why. Errors: those
+/// Never fails for the bus' or the registry's sake: where one cannot be asked, its `failure` says
+/// why. Errors: those
 /// of the state's files.
 [[nodiscard]] Result<Standing> standing(inventory::State& state, const model::Mesh& mesh,
                                         const std::string& root, os::WallTime now);

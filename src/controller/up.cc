@@ -18,6 +18,7 @@
 #include "controller/controller.h"
 #include "controller/environment.h"
 #include "controller/recorded.h"
+#include "controller/registry_link.h"
 #include "os/files.h"
 #include "os/lock.h"
 
@@ -179,7 +180,8 @@ Result<bool> end_leftovers(const inventory::StatePaths& paths) {
                 "try again in a moment");
   }
   MESH_TRY(const int components, kill_leftovers(paths));
-  const int servers = bus::end_servers_of(paths.bus_config());
+  const int servers =
+      bus::end_servers_of(paths.bus_config()) + registry::end_servers_of(registry_paths(paths));
   return components + servers > 0;
 }
 
@@ -208,10 +210,10 @@ Status run_up(inventory::State& state, const Location& location, const model::Re
   }
   say("ending the modules; a second Ctrl-C kills those that do not end");
   const auto modules = supervisor->stop(interrupt);
-  say("ending the bus");
-  const auto bus = controller->stop();
+  say(controller->registry() ? "ending the registry and the bus" : "ending the bus");
+  const auto managed = controller->stop();
   MESH_CHECK(modules);
-  return bus;
+  return managed;
 }
 
 Result<RunState> up_detached(const inventory::StatePaths& paths,

@@ -27,6 +27,7 @@ class StatePaths {
   [[nodiscard]] std::string bus() const { return root_ + "/bus"; }
   [[nodiscard]] std::string bus_config() const { return root_ + "/bus/nats.conf"; }
   [[nodiscard]] std::string jetstream() const { return root_ + "/bus/jetstream"; }
+  [[nodiscard]] std::string registry() const { return root_ + "/registry"; }
   [[nodiscard]] std::string run() const { return root_ + "/run"; }
   [[nodiscard]] std::string environments() const { return root_ + "/env"; }
   [[nodiscard]] std::string work() const { return root_ + "/work"; }

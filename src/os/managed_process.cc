@@ -204,7 +204,8 @@ class ManagedProcess::State {
         return fail(Code::Unavailable, and_words(fmt::format("{} ended ({})", options_.name, *how)),
                     fmt::format("its log is {}", options_.log));
       }
-      if (auto hello = options_.hello(kHelloWithin)) {
+      auto hello = options_.hello(kHelloWithin);
+      if (hello && (options_.id.empty() || hello->id == options_.id)) {
         return hello;
       }
       static_cast<void>(wait_readable(child.pidfd(), kBetweenHellos));

@@ -32,6 +32,7 @@ struct ManagedOptions {
   std::string program;
   std::string version;
   std::string config;
+  std::string id;  // that its hello must have; empty: any
   /// Arguments by which those are known that an earlier run left without a record, and that are
   /// ended before it is started.
   std::vector<std::string> marks;

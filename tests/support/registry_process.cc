@@ -19,8 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kProgram = "docker-registry";
 constexpr os::Milliseconds kStart{20'000};
+
+/// That of this checkout (./dev test fetches it), or the system's.
+std::string registry_program() {
+  const auto ours = fs::path(MESH_SOURCE_DIR) / "build" / "tools" / "docker-registry";
+  return fs::exists(ours) ? ours.string() : "docker-registry";
+}
 
 std::string configuration(const fs::path& directory, int port,
                           const RegistryProcess::Options& options) {
@@ -70,7 +75,7 @@ struct RegistryProcess::State {
         ::open((directory.path() / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     os::Fd out(log);
     os::SpawnOptions options;
-    options.argv = {kProgram, "serve", (directory.path() / "config.yml").string()};
+    options.argv = {registry_program(), "serve", (directory.path() / "config.yml").string()};
     options.out = os::Output::to_fd(log);
     options.err = os::Output::to_fd(log);
     options.parent_death_signal = SIGKILL;
