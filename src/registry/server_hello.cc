@@ -39,10 +39,11 @@ Result<std::string> read_head(int fd, const os::Deadline& deadline) {
 /// The fields that follow the first line.
 http::Headers fields_of(std::string_view head) {
   http::Headers out;
-  for (const std::string_view line : split(head, '\n')) {
+  for (std::string_view line : split(head, '\n')) {
+    line.remove_suffix(line.ends_with('\r') ? 1 : 0);
     const auto colon = line.find(": ");
     if (colon != std::string_view::npos) {
-      out.add(std::string(line.substr(0, colon)), std::string(trim_end(line.substr(colon + 2))));
+      out.add(std::string(line.substr(0, colon)), std::string(line.substr(colon + 2)));
     }
   }
   return out;
