@@ -48,4 +48,17 @@ struct HoldingRecord {
   friend bool operator==(const HoldingRecord&, const HoldingRecord&) = default;
 };
 
+/// An image that was built of a component, by the key over all that went into it.
+struct BuiltRecord {
+  std::string module;
+  std::string component;
+  std::string key;
+  std::string registry;  // HOST[:PORT]
+  std::string repository;
+  std::string digest;
+  std::string platforms;  // separated by commas
+  std::string time;       // set by the inventory
+  friend bool operator==(const BuiltRecord&, const BuiltRecord&) = default;
+};
+
 }  // namespace mesh::inventory

@@ -109,6 +109,18 @@ class Inventory {
   [[nodiscard]] Status forget_holding(const std::string& registry, const std::string& repository,
                                       const std::string& image);
 
+  // Images that were built of components.
+
+  /// What was built from the inputs of that key, if anything was.
+  [[nodiscard]] Result<std::optional<BuiltRecord>> built(const std::string& registry,
+                                                         const std::string& module,
+                                                         const std::string& component,
+                                                         const std::string& key);
+  /// All, by module and component, the latest of each first.
+  [[nodiscard]] Result<std::vector<BuiltRecord>> built_images();
+  /// Keeps it with the time of now; the same key again replaces it.
+  [[nodiscard]] Status record_built(const BuiltRecord& record);
+
   // Small facts of the controller (what the bus was last proved to hold, …): name -> text.
   [[nodiscard]] Result<std::optional<std::string>> note(const std::string& name);
   [[nodiscard]] Status set_note(const std::string& name, const std::string& value);

@@ -260,5 +260,23 @@ TEST_F(InventoryTest, TenThousandCredentialsAreWrittenAtOnce) {
   EXPECT_LT(written - before, std::chrono::seconds(10));
 }
 
+TEST_F(InventoryTest, BuiltImagesAreFoundByTheirKey) {
+  auto inventory = create();
+  EXPECT_EQ(inventory.built("r:5000", "shop", "server", "k1").value(), std::nullopt);
+  BuiltRecord record{"shop",     "server",      "k1", "r:5000", "mesh/shop/server",
+                     "sha256:1", "linux/amd64", {}};
+  ASSERT_TRUE(inventory.record_built(record));
+  record.digest = "sha256:2";
+  ASSERT_TRUE(inventory.record_built(record));
+  const auto found = inventory.built("r:5000", "shop", "server", "k1").value();
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->digest, "sha256:2");
+  EXPECT_FALSE(found->time.empty());
+  EXPECT_EQ(inventory.built("other", "shop", "server", "k1").value(), std::nullopt);
+  record.key = "k0";
+  ASSERT_TRUE(inventory.record_built(record));
+  EXPECT_EQ(inventory.built_images().value().size(), 2U);
+}
+
 }  // namespace
 }  // namespace mesh::inventory

@@ -14,6 +14,8 @@ constexpr std::array kMigrations = {
 #include "inventory/schema_1.sql.h"
     ,
 #include "inventory/schema_2.sql.h"
+    ,
+#include "inventory/schema_3.sql.h"
 };
 
 // `Mesh` in the file's header, so that `file` and we know whose database it is.
