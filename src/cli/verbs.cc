@@ -10,6 +10,7 @@ std::vector<Verb> all_verbs() {
       plan_verb(),
       push_verb(),
       mirror_verb(),
+      build_verb(),
       up_verb(),
       down_verb(),
       controller_verb(),
@@ -36,7 +37,6 @@ std::vector<Verb> all_verbs() {
 const std::vector<std::pair<std::string, std::string>>& later_verbs() {
   static const std::vector<std::pair<std::string, std::string>> kLater = {
       {"rollback", "back to an earlier push"},
-      {"build", "builds the modules' images"},
       {"registry", "looks after the registry's images"},
       {"logs", "what modules print"},
       {"lint", "reads a hand-written nats.conf and says what is wrong with it"},

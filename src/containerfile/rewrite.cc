@@ -377,6 +377,7 @@ class Rewriter {
       const auto folder = fmt::format("{}-{}", stage.number, index);
       const auto& name = run.heredocs.front().name;
       out_.files[folder + "/" + name] = text;
+      out_.programs.push_back(folder + "/" + name);
       flags += fmt::format(" --mount=type=bind,from={},source={},target={}", kFilesContext, folder,
                            kScripts);
       words.push_back(fmt::format("{}/{}", kScripts, name));

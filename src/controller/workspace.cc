@@ -1,9 +1,12 @@
 #include "controller/workspace.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include <fmt/format.h>
 
+#include "controller/build_inputs.h"
 #include "controller/disk_files.h"
 #include "os/files.h"
 
@@ -44,7 +47,16 @@ Result<Location> locate(const std::string& directory, const std::optional<std::s
 }
 
 model::Reading read_declarations(const Location& location) {
-  return model::read_mesh(DiskFiles(location.root), location.shown_prefix);
+  const DiskFiles files(location.root);
+  auto reading = model::read_mesh(files, location.shown_prefix);
+  if (reading.mesh) {
+    auto builds = read_build_inputs(*reading.mesh, files, location, {{}, machine_platform()});
+    std::ranges::move(builds.problems, std::back_inserter(reading.problems));
+    if (model::has_errors(reading.problems)) {
+      reading.mesh.reset();
+    }
+  }
+  return reading;
 }
 
 Result<inventory::NewState> make_state(const Location& location, const std::string& mesh_name,

@@ -28,7 +28,8 @@ struct Location {
 [[nodiscard]] Result<Location> locate(const std::string& directory,
                                       const std::optional<std::string>& state);
 
-/// Reads and checks the declarations of `location` from disk.
+/// Reads and checks the declarations of `location` from disk, and the Containerfiles that they
+/// name.
 [[nodiscard]] model::Reading read_declarations(const Location& location);
 
 /// The edges that whoever opens a state must give; they outlive it.

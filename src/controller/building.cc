@@ -1,0 +1,312 @@
+#include "controller/building.h"
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "builder/build_key.h"
+#include "builder/buildah.h"
+#include "builder/context.h"
+#include "builder/lock_file.h"
+#include "controller/base_images.h"
+#include "controller/component_build.h"
+#include "controller/disk_files.h"
+#include "controller/image_ledger.h"
+#include "controller/mirroring.h"
+#include "os/files.h"
+#include "os/lock.h"
+
+namespace mesh::controller {
+
+namespace {
+
+constexpr std::size_t kLargestLock = std::size_t{16} << 20U;
+
+/// One run of `mesh build`, its parts in the order in which they happen.
+class BuildRun {
+ public:
+  BuildRun(inventory::State& state, const Location& location, const model::Mesh& mesh,
+           const BuildOptions& options, const registry::Services& services,
+           registry::Progress& progress, const Say& say)
+      : state_(state),
+        location_(location),
+        mesh_(mesh),
+        options_(options),
+        services_(services),
+        say_(say),
+        ledger_(state.inventory),
+        own_(registry_address(mesh.registry)),
+        mirror_(mirroring(), services, ledger_, progress),
+        bases_(mirror_, ledger_, own_, say) {}
+
+  Result<BuildOutcome> run() {
+    auto read = read_build_inputs(mesh_, DiskFiles(location_.root), location_,
+                                  {options_.modules, machine_platform()});
+    out_.problems = std::move(read.problems);
+    inputs_ = std::move(read.inputs);
+    if (model::has_errors(out_.problems) || inputs_.empty()) {
+      return std::move(out_);
+    }
+    MESH_TRY(const auto lock, take_lock());
+    MESH_TRY(const auto builder, builder::Buildah::open(buildah_settings()));
+    for (auto& problem : check_builder(inputs_, builder.version())) {
+      out_.problems.push_back(std::move(problem));
+    }
+    if (model::has_errors(out_.problems)) {
+      return std::move(out_);
+    }
+    MESH_CHECK(bring_bases());
+    MESH_CHECK(find_work());
+    MESH_CHECK(build_all(builder));
+    MESH_CHECK(record());
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  registry::MirrorOptions mirroring() {
+    auto options = mirror_options(mesh_, location_.root, location_.state);
+    options.stop_fd = options_.stop_fd;
+    return options;
+  }
+
+  [[nodiscard]] std::string folder() const { return location_.in_state("builder"); }
+
+  Result<os::Lock> take_lock() {
+    MESH_CHECK(os::make_private_dir(folder()));
+    return os::Lock::take(folder() + "/lock", "build", os::rfc3339(services_.clock.now()));
+  }
+
+  builder::BuildahSettings buildah_settings() {
+    const auto options = mirroring();
+    builder::BuildahSettings settings;
+    settings.folder = folder();
+    settings.registry = own_;
+    settings.insecure = options.access.insecure || oci::is_loopback_domain(own_);
+    settings.ca_file = options.access.ca_file;
+    settings.program = options_.program;
+    settings.environment = os::current_environment();
+    settings.stop_fd = options_.stop_fd;
+    return settings;
+  }
+
+  Status bring_bases() {
+    MESH_CHECK(bases_.collect(inputs_));
+    const auto path = location_.root + "/mesh.lock";
+    std::string text;
+    if (os::exists(path)) {
+      MESH_TRY(text, os::read_file(path, kLargestLock));
+    }
+    MESH_TRY(auto lock, builder::LockFile::parse(text, location_.shown_prefix + "mesh.lock"));
+    const auto before = lock;
+    bases_.bring(lock, options_.update, out_.report.notes);
+    if (options_.modules.empty()) {
+      const auto used = bases_.locked_names();
+      std::erase_if(lock.images, [&](const auto& entry) {
+        return std::ranges::find(used, entry.first) == used.end();
+      });
+    }
+    return lock == before ? Status{} : os::write_file_atomic(path, lock.text(), os::kOrdinaryFile);
+  }
+
+  /// Which components have changed. What cannot be told of one is its trouble alone.
+  Status find_work() {
+    for (const auto& input : inputs_) {
+      auto work = work_of(input);
+      if (!work && work.error().code == Code::Interrupted) {
+        return std::unexpected(std::move(work).error());
+      }
+      if (!work) {
+        trouble(input, std::move(work).error());
+      } else if (*work) {
+        work_.push_back(std::move(**work));
+      }
+    }
+    return {};
+  }
+
+  /// The build to make, or nothing where the registry has its image.
+  Result<std::optional<ComponentBuild>> work_of(const BuildInput& input) {
+    ComponentBuild out;
+    out.input = &input;
+    MESH_CHECK(pin_bases(input, out));
+    const auto& build = *input.component->build;
+    for (const auto& name : build.secrets) {
+      MESH_TRY(auto value, state_.inventory.find_secret(input.module->name.text(), name));
+      out.secrets.emplace(name, std::move(value));
+    }
+    MESH_TRY(const auto hash, builder::hash_context(input.context, input.ignore, options_.stop_fd));
+    out.context = hash.digest;
+    out.key = key_of(input, out, hash.digest);
+    MESH_TRY(const auto record, state_.inventory.built(own_, input.module->name.text(),
+                                                       input.component->name.text(), out.key));
+    if (record) {
+      MESH_TRY(const auto repository, oci::Repository::parse(record->repository));
+      MESH_TRY(const auto digest, oci::Digest::parse(record->digest));
+      MESH_TRY(const bool held, mirror_.holds(repository, digest));
+      if (held) {
+        done(input, record->repository, record->digest, false);
+        return std::optional<ComponentBuild>();
+      }
+    }
+    return std::optional(std::move(out));
+  }
+
+  Status pin_bases(const BuildInput& input, ComponentBuild& out) {
+    for (const auto& resolved : input.platforms) {
+      for (const auto& use : resolved.images) {
+        auto pinned = bases_.pin(use.text, use.platform);
+        if (!pinned) {
+          auto error = std::move(pinned).error();
+          error.place = input.place(use.spot);
+          return std::unexpected(std::move(error));
+        }
+        out.pins[{use.text, use.platform}] = *pinned;
+        MESH_TRY(const auto digest, bases_.digest(use.text));
+        out.bases.push_back(fmt::format("{}@{} {}", use.text, digest, use.platform));
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string key_of(const BuildInput& input, const ComponentBuild& work,
+                                   const std::string& context) const {
+    const auto& build = *input.component->build;
+    builder::KeyParts parts;
+    parts.context = context;
+    parts.containerfile = input.bytes;
+    parts.target = build.target.value_or("");
+    parts.args = build.args;
+    parts.secrets = build.secrets;
+    std::ranges::sort(parts.secrets);
+    for (const auto& resolved : input.platforms) {
+      parts.platforms.push_back(resolved.settings.platform);
+    }
+    parts.bases = work.bases;
+    return builder::build_key(parts);
+  }
+
+  /// Several at once; each ends as it ends.
+  Status build_all(const builder::Buildah& builder) {
+    std::atomic<std::size_t> next{0};
+    std::mutex saying;
+    results_.resize(work_.size());
+    const auto one_after_another = [&] {
+      for (std::size_t at = next.fetch_add(1); at < work_.size(); at = next.fetch_add(1)) {
+        const auto name = work_[at].input->name();
+        const auto tell = [&](std::string_view line) {
+          const std::lock_guard lock(saying);
+          say_(name + ": " + std::string(line));
+        };
+        results_[at] = build_component(
+            work_[at], builder,
+            {folder(), location_.in_state("log"), options_.timeout, options_.stop_fd}, tell);
+      }
+    };
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < std::min(std::max<std::size_t>(1, options_.at_once), work_.size());
+         ++i) {
+      threads.emplace_back(one_after_another);
+    }
+    for (auto& thread : threads) {
+      thread.join();
+    }
+    return {};
+  }
+
+  Status record() {
+    for (std::size_t i = 0; i < work_.size(); ++i) {
+      auto& result = results_[i];
+      const auto& input = *work_[i].input;
+      if (!result) {
+        if (result.error().code == Code::Interrupted) {
+          return std::unexpected(std::move(result).error());
+        }
+        trouble(input, std::move(result).error());
+      } else if (result->trouble) {
+        out_.report.troubles.push_back(std::move(*result->trouble));
+      } else if (auto kept = keep(input, work_[i], *result); !kept) {
+        trouble(input, std::move(kept).error());
+      }
+    }
+    return {};
+  }
+
+  /// The ledger learns what the image consists of, and the inventory what it was built from.
+  Status keep(const BuildInput& input, const ComponentBuild& work, const ComponentResult& result) {
+    MESH_TRY(const auto reference, oci::Reference::parse(fmt::format(
+                                       "{}/{}@{}", own_, result.repository, result.digest)));
+    MESH_TRY(const auto repository, oci::Repository::parse(result.repository));
+    registry::Progress quiet;
+    registry::Mirror own(mirroring(), services_, ledger_, quiet);
+    const std::vector<registry::MirrorPair> pairs{{reference, repository, std::nullopt}};
+    const auto held = own.run(pairs);
+    MESH_CHECK(held.front());
+    std::vector<std::string> platforms;
+    for (const auto& resolved : input.platforms) {
+      platforms.push_back(resolved.settings.platform);
+    }
+    MESH_CHECK(state_.inventory.record_built({input.module->name.text(),
+                                              input.component->name.text(),
+                                              work.key,
+                                              own_,
+                                              result.repository,
+                                              result.digest,
+                                              join(platforms, ","),
+                                              {}}));
+    done(input, result.repository, result.digest, true);
+    return {};
+  }
+
+  void done(const BuildInput& input, const std::string& repository, const std::string& digest,
+            bool built) {
+    out_.report.components.push_back({input.module->name.text(), input.component->name.text(),
+                                      fmt::format("{}/{}@{}", own_, repository, digest), digest,
+                                      built});
+  }
+
+  void trouble(const BuildInput& input, Error error) {
+    out_.report.troubles.push_back(
+        {input.module->name.text(), input.component->name.text(), std::move(error), {}, {}});
+  }
+
+  void finish() {
+    out_.report.upstream = mirror_.asked();
+    out_.report.quotas = mirror_.quotas();
+    const auto by_name = [](const auto& one) { return std::pair(one.module, one.component); };
+    std::ranges::sort(out_.report.components, {}, by_name);
+    std::ranges::sort(out_.report.troubles, {}, by_name);
+  }
+
+  inventory::State& state_;
+  const Location& location_;
+  const model::Mesh& mesh_;
+  const BuildOptions& options_;
+  const registry::Services& services_;
+  const Say& say_;
+  ImageLedger ledger_;
+  std::string own_;
+  registry::Mirror mirror_;
+  BaseImages bases_;
+  std::vector<BuildInput> inputs_;
+  std::vector<ComponentBuild> work_;
+  std::vector<Result<ComponentResult>> results_;
+  BuildOutcome out_;
+};
+
+}  // namespace
+
+Result<BuildOutcome> build(inventory::State& state, const Location& location,
+                           const model::Mesh& mesh, const BuildOptions& options,
+                           const registry::Services& services, registry::Progress& progress,
+                           const Say& say) {
+  return BuildRun(state, location, mesh, options, services, progress, say).run();
+}
+
+}  // namespace mesh::controller
