@@ -6,6 +6,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ledger, count } from "./ledger.mjs";
+import { showImages } from "./images.mjs";
 import { Mesh, end, endAll, until, within } from "./program.mjs";
 import { bold, faint, happened, line, red, title, verdict } from "./terminal.mjs";
 
@@ -204,6 +205,7 @@ async function main() {
   if (stay) await staying(mesh, up);
   const code = await end(up);
   prove(code === 0, "the mesh ended in order", [`exit code ${code}`]);
+  if (!cut) await showImages(program, shop, freePort, prove);
 }
 
 async function staying(mesh, up) {
