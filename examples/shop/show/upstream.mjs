@@ -60,7 +60,7 @@ export class Upstream {
     const layer = spawnSync("tar", ["-cf", "-", "made-by"], { cwd: this.folder }).stdout;
     const config = Buffer.from(JSON.stringify({
       architecture: { x64: "amd64", arm64: "arm64" }[process.arch] ?? process.arch, os: "linux", config: {},
-      rootfs: { type: "layers", diff_ids: [digestOf(layer)] },
+      rootfs: { type: "layers", diff_ids: [digestOf(layer)] }, history: [{ created_by: "the demo" }],
     }));
     const manifest = JSON.stringify({
       schemaVersion: 2, mediaType: `${oci}.manifest.v1+json`,
