@@ -33,12 +33,30 @@ function execute(program, words, { env, seconds, ends, cwd }) {
 function surroundings(world, home) {
   const auth = join(home, "auth.json");
   const found = world.the.credentials?.(world) ?? {};
-  writeFileSync(auth, JSON.stringify({ auths: Object.fromEntries(Object.entries(found).map(([host, [user, password]]) =>
-    [host, { auth: Buffer.from(`${user}:${password}`).toString("base64") }])) }));
+  writeFileSync(
+    auth,
+    JSON.stringify({
+      auths: Object.fromEntries(
+        Object.entries(found).map(([host, [user, password]]) => [
+          host,
+          { auth: Buffer.from(`${user}:${password}`).toString("base64") },
+        ]),
+      ),
+    }),
+  );
   const proxy = world.proxy && `http://${world.proxy.address}`;
   return {
-    PATH: process.env.PATH, HOME: home, XDG_RUNTIME_DIR: home, REGISTRY_AUTH_FILE: auth,
-    ...(proxy && { https_proxy: proxy, HTTPS_PROXY: proxy, http_proxy: proxy, HTTP_PROXY: proxy, no_proxy: "127.0.0.1,localhost" }),
+    PATH: process.env.PATH,
+    HOME: home,
+    XDG_RUNTIME_DIR: home,
+    REGISTRY_AUTH_FILE: auth,
+    ...(proxy && {
+      https_proxy: proxy,
+      HTTPS_PROXY: proxy,
+      http_proxy: proxy,
+      HTTP_PROXY: proxy,
+      no_proxy: "127.0.0.1,localhost",
+    }),
     ...(process.env.ASAN_OPTIONS && { ASAN_OPTIONS: process.env.ASAN_OPTIONS }),
   };
 }
@@ -46,7 +64,7 @@ function surroundings(world, home) {
 /** `mesh mirror` in a mesh of its own, whose registry is external: the destination. */
 export class MeshClient {
   name = "mesh";
-  deadline = 25;
+  deadline = 40;
 
   constructor(program) {
     this.program = program;
@@ -59,14 +77,23 @@ export class MeshClient {
   prepare(world) {
     const home = mkdtempSync(join(folder, "mesh-"));
     const { the, upstream, destination, certificates } = world;
-    const access = (server, secure) => (secure && !the.untrusted ? `ca = ${JSON.stringify(certificates.ca)}` : "insecure = true");
+    const access = (server, secure) =>
+      secure && !the.untrusted ? `ca = ${JSON.stringify(certificates.ca)}` : "insecure = true";
     const upstreams = { [upstream.address]: access(upstream, the.tls) };
     if (the.proxy) for (const host of ["docker.io", "registry.test"]) upstreams[host] = access(upstream, true);
     if (the.mirror) upstreams[upstream.address] += `\nmirror = "${the.mirror(world)}"`;
-    writeFileSync(join(home, "mesh.toml"), [
-      'mesh = "corpus"', "[registry]", 'server = "external"', `advertise = "${destination.address}"`, access(destination, the.destinationTls),
-      ...Object.entries(upstreams).flatMap(([host, how]) => [`[upstreams."${host}"]`, how]), "",
-    ].join("\n"));
+    writeFileSync(
+      join(home, "mesh.toml"),
+      [
+        'mesh = "corpus"',
+        "[registry]",
+        'server = "external"',
+        `advertise = "${destination.address}"`,
+        access(destination, the.destinationTls),
+        ...Object.entries(upstreams).flatMap(([host, how]) => [`[upstreams."${host}"]`, how]),
+        "",
+      ].join("\n"),
+    );
     return { home, env: surroundings(world, home) };
   }
 
@@ -76,8 +103,21 @@ export class MeshClient {
       writeFileSync(join(place.home, "pairs"), pairs.map((pair) => `${pair.join(" ")}\n`).join(""));
       what = ["--from", "pairs"];
     }
-    const words = ["-C", place.home, "mirror", ...what, "--json", ...(verify ? ["--verify"] : []), ...(timeout ? ["--timeout", timeout] : [])];
-    const ended = await execute(this.program, words, { env: place.env, cwd: place.home, seconds: world.the.deadline ?? this.deadline, ends });
+    const words = [
+      "-C",
+      place.home,
+      "mirror",
+      ...what,
+      "--json",
+      ...(verify ? ["--verify"] : []),
+      ...(timeout ? ["--timeout", timeout] : []),
+    ];
+    const ended = await execute(this.program, words, {
+      env: place.env,
+      cwd: place.home,
+      seconds: world.the.deadline ?? this.deadline,
+      ends,
+    });
     try {
       ended.document = JSON.parse(ended.stdout);
     } catch {
@@ -85,7 +125,10 @@ export class MeshClient {
     }
     // The account of what was asked names hosts and digests: that is not yet naming a cause.
     const { upstream, ...rest } = ended.document;
-    const errors = ended.text.slice(ended.stdout.length).split("\n").filter((line) => !/^  (GET|HEAD|POST) /.test(line));
+    const errors = ended.text
+      .slice(ended.stdout.length)
+      .split("\n")
+      .filter((line) => !/^  (GET|HEAD|POST) /.test(line));
     return { ...ended, text: `${JSON.stringify(rest)}\n${errors.join("\n")}`, everything: ended.text };
   }
 }
@@ -119,7 +162,10 @@ export class SkopeoClient {
     mkdirSync(trust);
     if (!the.untrusted) copyFileSync(certificates.ca, join(trust, "ca.crt"));
     const mirror = the.mirror && `\n[[registry.mirror]]\nlocation = "${the.mirror(world)}"\ninsecure = true\n`;
-    writeFileSync(join(home, "registries.conf"), mirror ? `[[registry]]\nlocation = "${upstream.address}"\ninsecure = true\n${mirror}` : "");
+    writeFileSync(
+      join(home, "registries.conf"),
+      mirror ? `[[registry]]\nlocation = "${upstream.address}"\ninsecure = true\n${mirror}` : "",
+    );
     return { home, trust, env: { ...surroundings(world, home), ...(the.proxy && { SSL_CERT_FILE: certificates.ca }) } };
   }
 
@@ -128,11 +174,37 @@ export class SkopeoClient {
     const tls = (side, secure) => (secure ? [`--${side}-cert-dir`, place.trust] : [`--${side}-tls-verify=false`]);
     let all;
     for (const [source, repository] of pairs) {
-      const words = ["--insecure-policy", "--registries-conf", join(place.home, "registries.conf"), ...(timeout ? ["--command-timeout", timeout] : []),
-        "copy", "--quiet", "--all", "--preserve-digests", "--retry-times", "3", ...tls("src", the.tls || the.proxy), ...tls("dest", the.destinationTls),
-        `docker://${source}`, `docker://${destination.address}/${repository}:latest`];
-      const one = await execute("skopeo", words, { env: place.env, cwd: place.home, seconds: the.deadline ?? this.deadline, ends });
-      all = all ? { ...one, code: all.code || one.code, text: all.text + one.text, seconds: all.seconds + one.seconds, killed: all.killed ?? one.killed } : one;
+      const words = [
+        "--insecure-policy",
+        "--registries-conf",
+        join(place.home, "registries.conf"),
+        ...(timeout ? ["--command-timeout", timeout] : []),
+        "copy",
+        "--quiet",
+        "--all",
+        "--preserve-digests",
+        "--retry-times",
+        "3",
+        ...tls("src", the.tls || the.proxy),
+        ...tls("dest", the.destinationTls),
+        `docker://${source}`,
+        `docker://${destination.address}/${repository}:latest`,
+      ];
+      const one = await execute("skopeo", words, {
+        env: place.env,
+        cwd: place.home,
+        seconds: the.deadline ?? this.deadline,
+        ends,
+      });
+      all = all
+        ? {
+            ...one,
+            code: all.code || one.code,
+            text: all.text + one.text,
+            seconds: all.seconds + one.seconds,
+            killed: all.killed ?? one.killed,
+          }
+        : one;
     }
     return all;
   }

@@ -23,41 +23,58 @@ export const but = (change) => async (exchange, next) => {
 };
 
 /** The same, with these headers over its own; undefined takes one away. */
-export const headers = (over) => but((answer, exchange) => {
-  const all = new Map(Object.entries(answer.headers ?? {}).map(([name, value]) => [name.toLowerCase(), [name, value]]));
-  for (const [name, value] of Object.entries(typeof over === "function" ? over(exchange, answer) : over)) {
-    if (value === undefined) all.delete(name.toLowerCase());
-    else all.set(name.toLowerCase(), [name, value]);
-  }
-  return { headers: Object.fromEntries(all.values()) };
-});
+export const headers = (over) =>
+  but((answer, exchange) => {
+    const all = new Map(
+      Object.entries(answer.headers ?? {}).map(([name, value]) => [name.toLowerCase(), [name, value]]),
+    );
+    for (const [name, value] of Object.entries(typeof over === "function" ? over(exchange, answer) : over)) {
+      if (value === undefined) all.delete(name.toLowerCase());
+      else all.set(name.toLowerCase(), [name, value]);
+    }
+    return { headers: Object.fromEntries(all.values()) };
+  });
 
 export const error = (status, code, message, headers = {}) => ({
-  status, headers: { "Content-Type": "application/json", ...headers }, body: JSON.stringify({ errors: [{ code, message }] }),
+  status,
+  headers: { "Content-Type": "application/json", ...headers },
+  body: JSON.stringify({ errors: [{ code, message }] }),
 });
 
 /** What Docker Hub says when the pulls of a window are spent, and when somebody asks too fast. */
-export const quotaSpent = (headers = {}) => error(429, "TOOMANYREQUESTS",
-  "You have reached your pull rate limit. You may increase the limit by authenticating and upgrading",
-  { "ratelimit-limit": "100;w=21600", "ratelimit-remaining": "0;w=21600", ...headers });
-export const tooFast = (headers = {}) => ({ status: 429, headers: { "Content-Type": "text/html", ...headers }, body: "Too Many Requests\n" });
+export const quotaSpent = (headers = {}) =>
+  error(
+    429,
+    "TOOMANYREQUESTS",
+    "You have reached your pull rate limit. You may increase the limit by authenticating and upgrading",
+    { "ratelimit-limit": "100;w=21600", "ratelimit-remaining": "0;w=21600", ...headers },
+  );
+export const tooFast = (headers = {}) => ({
+  status: 429,
+  headers: { "Content-Type": "text/html", ...headers },
+  body: "Too Many Requests\n",
+});
 
-export const page = { status: 200, headers: { "Content-Type": "text/html; charset=utf-8" },
-  body: `<!doctype html><html><head><title>Sign in</title></head><body>${"<p>Please sign in.</p>".repeat(60)}</body></html>` };
+export const page = {
+  status: 200,
+  headers: { "Content-Type": "text/html; charset=utf-8" },
+  body: `<!doctype html><html><head><title>Sign in</title></head><body>${"<p>Please sign in.</p>".repeat(60)}</body></html>`,
+};
 
 /** Drops the connection without an answer. */
 export const hangUp = (exchange) => (exchange.request.socket.destroy(), undefined);
 
 /** Reads `bytes` of a request's body, then drops the connection. */
-export const breakOff = (bytes) => (exchange) => new Promise((resolve) => {
-  let read = 0;
-  exchange.request.on("data", (part) => {
-    read += part.length;
-    if (read >= bytes) exchange.request.socket.destroy();
+export const breakOff = (bytes) => (exchange) =>
+  new Promise((resolve) => {
+    let read = 0;
+    exchange.request.on("data", (part) => {
+      read += part.length;
+      if (read >= bytes) exchange.request.socket.destroy();
+    });
+    exchange.request.on("end", () => exchange.request.socket.destroy());
+    exchange.request.on("close", () => resolve(undefined));
   });
-  exchange.request.on("end", () => exchange.request.socket.destroy());
-  exchange.request.on("close", () => resolve(undefined));
-});
 
 /** Compresses what the client does not say it takes as it is. */
 export const compress = async (exchange, next) => {
@@ -77,12 +94,16 @@ const needed = ({ method, repository }) =>
   `repository:${repository}:${method === "GET" || method === "HEAD" ? "pull" : "push"}`;
 
 /** True where `scope` (`repository:a:pull,push repository:b:pull`) grants what is needed. */
-const grants = (scope, wanted) => scope.split(" ").some((each) => {
-  const [type, ...rest] = each.split(":");
-  const actions = rest.pop() ?? "";
-  const action = wanted.slice(wanted.lastIndexOf(":") + 1);
-  return `${type}:${rest.join(":")}` === wanted.slice(0, wanted.lastIndexOf(":")) && actions.split(",").some((mine) => mine === action || mine === "*");
-});
+const grants = (scope, wanted) =>
+  scope.split(" ").some((each) => {
+    const [type, ...rest] = each.split(":");
+    const actions = rest.pop() ?? "";
+    const action = wanted.slice(wanted.lastIndexOf(":") + 1);
+    return (
+      `${type}:${rest.join(":")}` === wanted.slice(0, wanted.lastIndexOf(":")) &&
+      actions.split(",").some((mine) => mine === action || mine === "*")
+    );
+  });
 
 /** Tokens of one realm: who has which, for what, for how many requests. */
 export class Tokens {
@@ -125,17 +146,27 @@ const challengeOf = (exchange, realm) =>
 /**
  * Asks for a token of `tokens`. `challenge`: the WWW-Authenticate of a refusal, a list for several.
  */
-export const bearer = (tokens, realm, { challenge = challengeOf, late = () => false } = {}) => async (exchange, next) => {
-  if (late(exchange)) await exchange.body();
-  if (tokens.admits(exchange)) return next();
-  if (exchange.method !== "GET" && exchange.method !== "HEAD") await exchange.body();
-  return { ...error(401, "UNAUTHORIZED", "authentication required"),
-    headers: { "Content-Type": "application/json", "WWW-Authenticate": challenge(exchange, realm) } };
-};
+export const bearer =
+  (tokens, realm, { challenge = challengeOf, late = () => false } = {}) =>
+  async (exchange, next) => {
+    if (late(exchange)) await exchange.body();
+    if (tokens.admits(exchange)) return next();
+    if (exchange.method !== "GET" && exchange.method !== "HEAD") await exchange.body();
+    return {
+      ...error(401, "UNAUTHORIZED", "authentication required"),
+      headers: { "Content-Type": "application/json", "WWW-Authenticate": challenge(exchange, realm) },
+    };
+  };
 
 export const basic = (user, password) => (exchange, next) =>
-  exchange.headers.authorization === `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}` ? next()
-    : { ...error(401, "UNAUTHORIZED", "authentication required"), headers: { "WWW-Authenticate": 'Basic realm="corpus"' } };
+  exchange.headers.authorization === `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`
+    ? next()
+    : {
+        ...error(401, "UNAUTHORIZED", "authentication required"),
+        headers: { "WWW-Authenticate": 'Basic realm="corpus"' },
+      };
 
 /** Sends the reader to another server, at the same path. */
-export const redirect = (origin, status = 307) => (exchange) => ({ status, headers: { Location: `${origin()}${exchange.url}` } });
+export const redirect =
+  (origin, status = 307) =>
+  (exchange) => ({ status, headers: { Location: `${origin()}${exchange.url}` } });

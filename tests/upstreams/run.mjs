@@ -10,10 +10,16 @@ import { account, always } from "./expect.mjs";
 import { outOfDate, writeTable } from "./table.mjs";
 import { World, RealRegistry, certificates, cleanUp } from "./world.mjs";
 
-const { values: options } = parseArgs({ options: {
-  client: { type: "string", default: "mesh" }, only: { type: "string", default: "" },
-  "at-once": { type: "string", default: "4" }, "write-table": { type: "boolean", default: false }, slow: { type: "boolean", default: false }, verbose: { type: "boolean", default: false },
-} });
+const { values: options } = parseArgs({
+  options: {
+    client: { type: "string", default: "mesh" },
+    only: { type: "string", default: "" },
+    "at-once": { type: "string", default: "4" },
+    "write-table": { type: "boolean", default: false },
+    slow: { type: "boolean", default: false },
+    verbose: { type: "boolean", default: false },
+  },
+});
 
 const program = process.env.MESH ?? new URL("../../build/bin/mesh", import.meta.url).pathname;
 const clients = { mesh: new MeshClient(program), skopeo: new SkopeoClient() };
@@ -44,8 +50,17 @@ async function judge(the, client, shared) {
     const runs = await play(the, world, client);
     const seen = { client: client.name, runs, world, image: world.image, most: the.most, ownTokens: the.ownTokens };
     if (options.verbose) runs.forEach(({ code, text }) => console.error(`# ${the.name}: ${code}\n${text}`));
-    if (options.verbose) world.servers.forEach(({ name, log }) => log.forEach((each) => console.error(`#   ${name} ${each.at % 100000} ${each.method} ${each.url} ${each.status}`)));
-    for (const expectation of [...the.expect, ...always, ...(client.name === "mesh" && !the.together ? [account] : [])]) {
+    if (options.verbose)
+      world.servers.forEach(({ name, log }) =>
+        log.forEach((each) =>
+          console.error(`#   ${name} ${each.at % 100000} ${each.method} ${each.url} ${each.status}`),
+        ),
+      );
+    for (const expectation of [
+      ...the.expect,
+      ...always,
+      ...(client.name === "mesh" && !the.together ? [account] : []),
+    ]) {
       const wrong = await expectation(seen);
       if (wrong) return wrong;
     }
@@ -57,11 +72,14 @@ async function judge(the, client, shared) {
 
 /** Cases that do not see that nothing was done: they could not fail, and are defects themselves. */
 async function blind(cases, shared) {
-  const judged = await Promise.all(cases.map(async (the) => {
-    const wrongs = [];
-    for (const code of [0, 1]) wrongs.push(await judge(the, new NoClient(code), shared).catch((error) => error.message));
-    return wrongs.every(Boolean) ? undefined : the.name;
-  }));
+  const judged = await Promise.all(
+    cases.map(async (the) => {
+      const wrongs = [];
+      for (const code of [0, 1])
+        wrongs.push(await judge(the, new NoClient(code), shared).catch((error) => error.message));
+      return wrongs.every(Boolean) ? undefined : the.name;
+    }),
+  );
   return judged.filter(Boolean);
 }
 
@@ -71,10 +89,15 @@ async function column(client, cases, shared) {
   const version = await client.version();
   const report = async (the) => {
     const began = Date.now();
-    const wrong = the.meshOnly && client.name !== "mesh" ? `not asked: ${the.meshOnly}` : await judge(the, client, shared).catch((error) => `the script failed: ${error.stack}`);
+    const wrong =
+      the.meshOnly && client.name !== "mesh"
+        ? `not asked: ${the.meshOnly}`
+        : await judge(the, client, shared).catch((error) => `the script failed: ${error.stack}`);
     outcomes.set(the.name, wrong);
     const took = `(${((Date.now() - began) / 1000).toFixed(1)} s)`;
-    console.log(`${wrong ? "not ok" : "ok"} ${outcomes.size} - ${client.name}: ${the.name} ${took}${wrong ? `\n  # ${the.does}\n  # should: ${the.right}\n  # but: ${wrong}` : ""}`);
+    console.log(
+      `${wrong ? "not ok" : "ok"} ${outcomes.size} - ${client.name}: ${the.name} ${took}${wrong ? `\n  # ${the.does}\n  # should: ${the.right}\n  # but: ${wrong}` : ""}`,
+    );
   };
   const waiting = cases.filter((the) => the.slow || the.waits).map(report);
   const rest = cases.filter((the) => !the.slow && !the.waits);
@@ -86,12 +109,15 @@ async function column(client, cases, shared) {
 }
 
 async function main() {
-  const cases = chapters.flatMap(([, list]) => list).filter(({ name, slow }) => name.includes(options.only) && (!slow || options.slow || options["write-table"]));
+  const cases = chapters
+    .flatMap(([, list]) => list)
+    .filter(({ name, slow }) => name.includes(options.only) && (!slow || options.slow || options["write-table"]));
   const twice = cases.find((one, at) => cases.findIndex(({ name }) => name === one.name) !== at);
   if (twice) throw new Error(`two cases are called ${twice.name}`);
   const wanted = options.client === "all" ? ["mesh", "skopeo"] : [options.client];
   const real = new RealRegistry();
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => real.stop().finally(() => (cleanUp(), process.exit(130))));
+  for (const signal of ["SIGINT", "SIGTERM"])
+    process.once(signal, () => real.stop().finally(() => (cleanUp(), process.exit(130))));
   try {
     const shared = { certificates: await certificates(), real: await real.start() };
     const columns = [];
@@ -107,7 +133,9 @@ async function main() {
     if (options["write-table"]) return writeTable(columns);
     const missing = options.only ? [] : outOfDate();
     if (missing.length > 0) {
-      console.log(`# docs/clients.md is not of these cases (${missing.join(", ")}): run with --client all --write-table`);
+      console.log(
+        `# docs/clients.md is not of these cases (${missing.join(", ")}): run with --client all --write-table`,
+      );
       process.exitCode = 1;
     }
   } finally {

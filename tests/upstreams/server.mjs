@@ -55,7 +55,10 @@ export class Exchange {
 /** True where the pattern (`GET|HEAD manifest`, `* blob`, `*`) names the exchange. */
 export function names(pattern, exchange) {
   const [method, kind = "*"] = pattern.split(" ");
-  return (method === "*" || method.split("|").includes(exchange.method)) && (kind === "*" || kind.split("|").includes(exchange.kind));
+  return (
+    (method === "*" || method.split("|").includes(exchange.method)) &&
+    (kind === "*" || kind.split("|").includes(exchange.kind))
+  );
 }
 
 /**
@@ -107,7 +110,8 @@ export class Server {
     this.log.push(exchange);
     request.on("error", () => {});
     response.on("error", () => {});
-    const ask = async (at) => (at < this.rules.length ? this.rules[at](exchange, () => ask(at + 1)) : this.serve(exchange));
+    const ask = async (at) =>
+      at < this.rules.length ? this.rules[at](exchange, () => ask(at + 1)) : this.serve(exchange);
     let answer;
     try {
       answer = await ask(0);
@@ -126,7 +130,10 @@ function send(exchange, { status = 200, headers = {}, body = "", cut, reset, sta
   if (response.destroyed) return;
   const named = Object.keys(headers).some((name) => name.toLowerCase() === "content-length");
   const empty = exchange.method === "HEAD" || status === 204 || status === 304;
-  response.writeHead(status, { ...(chunked || named || status === 204 ? {} : { "Content-Length": bytes.length }), ...headers });
+  response.writeHead(status, {
+    ...(chunked || named || status === 204 ? {} : { "Content-Length": bytes.length }),
+    ...headers,
+  });
   if (empty) return response.end();
   if (cut === undefined && stall === undefined && endless === undefined) {
     exchange.sent = bytes.length;

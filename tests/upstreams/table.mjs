@@ -9,7 +9,8 @@ const outcome = (wrong) => (wrong ? cell(wrong.length > 180 ? `${wrong.slice(0, 
 
 function intro(columns) {
   const total = columns[0].outcomes.size;
-  const score = ({ version, outcomes }) => `${version}: ${[...outcomes.values()].filter((wrong) => !wrong).length} of ${total}`;
+  const score = ({ version, outcomes }) =>
+    `${version}: ${[...outcomes.values()].filter((wrong) => !wrong).length} of ${total}`;
   return `# What clients of registries do
 
 <!-- Written by \`node tests/upstreams/run.mjs --client all --write-table\`. -->
@@ -33,10 +34,15 @@ everything unchanged: \`skopeo copy --all --preserve-digests --retry-times 3\`, 
 export function writeTable(columns) {
   const out = [intro(columns)];
   for (const [title, cases] of chapters) {
-    out.push(`## ${title}\n`, `| case | upstream … | a correct client … | ${columns.map(({ version }) => version).join(" | ")} |`,
-      `|---|---|---|${columns.map(() => "---|").join("")}`);
+    out.push(
+      `## ${title}\n`,
+      `| case | upstream … | a correct client … | ${columns.map(({ version }) => version).join(" | ")} |`,
+      `|---|---|---|${columns.map(() => "---|").join("")}`,
+    );
     for (const { name, does, right } of cases) {
-      out.push(`| ${name} | ${cell(does)} | ${cell(right)} | ${columns.map(({ outcomes }) => outcome(outcomes.get(name))).join(" | ")} |`);
+      out.push(
+        `| ${name} | ${cell(does)} | ${cell(right)} | ${columns.map(({ outcomes }) => outcome(outcomes.get(name))).join(" | ")} |`,
+      );
     }
     out.push("");
   }
@@ -45,14 +51,17 @@ export function writeTable(columns) {
   for (const { name, reports: its } of chapters.flatMap(([, cases]) => cases)) {
     for (const report of its) reports.set(report, [...(reports.get(report) ?? []), name]);
   }
-  for (const [report, names] of [...reports].sort(([a], [b]) => (a < b ? -1 : 1))) out.push(`- ${cell(report)}: ${names.join(", ")}`);
+  for (const [report, names] of [...reports].sort(([a], [b]) => (a < b ? -1 : 1)))
+    out.push(`- ${cell(report)}: ${names.join(", ")}`);
   out.push("\nNot about a client's copying:\n", ...elsewhere.map(([report, why]) => `- ${report}: ${why}`), "");
   writeFileSync(file, out.join("\n"));
 }
 
 /** The cases that the table lacks, or has without there being any. */
 export function outOfDate() {
-  const rows = [...readFileSync(file, "utf8").matchAll(/^\| ([a-z0-9_-]+) \| /gm)].map(([, name]) => name).filter((name) => name !== "case");
+  const rows = [...readFileSync(file, "utf8").matchAll(/^\| ([a-z0-9_-]+) \| /gm)]
+    .map(([, name]) => name)
+    .filter((name) => name !== "case");
   const names = chapters.flatMap(([, cases]) => cases.map(({ name }) => name));
   return [...names.filter((name) => !rows.includes(name)), ...rows.filter((name) => !names.includes(name))];
 }

@@ -25,11 +25,43 @@ export async function certificates() {
   const path = (name) => join(folder, name);
   const openssl = (...words) => run("openssl", words, { cwd: folder });
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
-  await openssl("req", "-x509", ...key, "-keyout", "ca.key", "-out", "ca.crt", "-days", "2", "-subj", "/CN=corpus", "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign");
+  await openssl(
+    "req",
+    "-x509",
+    ...key,
+    "-keyout",
+    "ca.key",
+    "-out",
+    "ca.crt",
+    "-days",
+    "2",
+    "-subj",
+    "/CN=corpus",
+    "-addext",
+    "basicConstraints=critical,CA:TRUE",
+    "-addext",
+    "keyUsage=critical,keyCertSign",
+  );
   await openssl("req", ...key, "-keyout", "leaf.key", "-out", "leaf.csr", "-subj", "/CN=corpus upstream");
   const names = [...certified.map((name) => `DNS:${name}`), "IP:127.0.0.1", "IP:127.0.0.2", "IP:::1"].join(",");
   writeFileSync(path("leaf.ext"), `subjectAltName=${names}\nbasicConstraints=CA:FALSE\n`);
-  await openssl("x509", "-req", "-in", "leaf.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "leaf.ext", "-out", "leaf.crt");
+  await openssl(
+    "x509",
+    "-req",
+    "-in",
+    "leaf.csr",
+    "-CA",
+    "ca.crt",
+    "-CAkey",
+    "ca.key",
+    "-CAcreateserial",
+    "-days",
+    "2",
+    "-extfile",
+    "leaf.ext",
+    "-out",
+    "leaf.crt",
+  );
   return { key: readFileSync(path("leaf.key")), cert: readFileSync(path("leaf.crt")), ca: path("ca.crt"), folder };
 }
 
@@ -48,10 +80,19 @@ export class RealRegistry {
     this.storage = join(folder, "registry");
     for (let attempt = 1; ; ++attempt) {
       this.port = await freePort();
-      writeFileSync(join(folder, "registry.yml"), JSON.stringify({
-        version: 0.1, log: { level: "error", accesslog: { disabled: true } }, http: { addr: `127.0.0.1:${this.port}` },
-        storage: { filesystem: { rootdirectory: this.storage }, delete: { enabled: true }, maintenance: { uploadpurging: { enabled: false } } },
-      }));
+      writeFileSync(
+        join(folder, "registry.yml"),
+        JSON.stringify({
+          version: 0.1,
+          log: { level: "error", accesslog: { disabled: true } },
+          http: { addr: `127.0.0.1:${this.port}` },
+          storage: {
+            filesystem: { rootdirectory: this.storage },
+            delete: { enabled: true },
+            maintenance: { uploadpurging: { enabled: false } },
+          },
+        }),
+      );
       this.child = spawn("docker-registry", ["serve", join(folder, "registry.yml")], { stdio: "ignore" });
       const ended = new Promise((resolve) => this.child.once("error", resolve).once("exit", resolve));
       const deadline = Date.now() + seconds * 1000;
@@ -68,8 +109,14 @@ export class RealRegistry {
   }
 
   #answers() {
-    return new Promise((resolve) => ask({ host: "127.0.0.1", port: this.port, path: "/v2/" }, (answer) => (answer.resume(), resolve(answer.statusCode === 200)))
-      .on("error", () => resolve(false)).end());
+    return new Promise((resolve) =>
+      ask(
+        { host: "127.0.0.1", port: this.port, path: "/v2/" },
+        (answer) => (answer.resume(), resolve(answer.statusCode === 200)),
+      )
+        .on("error", () => resolve(false))
+        .end(),
+    );
   }
 
   /** The file of a content's bytes. */
@@ -132,18 +179,31 @@ export class World {
     this.repository = `bases/${the.name}`;
     this.make = new Maker(`${the.name} for ${client}`);
     this.tokens_ = new Tokens(the.tokens);
-    this.stopped = [];
   }
 
   async start() {
     const { the } = this;
     const tls = (wanted) => (wanted ? { key: this.certificates.key, cert: this.certificates.cert } : undefined);
     this.store = new Store();
-    this.upstream = await new Server({ name: "upstream", host: the.host, tls: tls(the.tls), serve: this.store.serve }).start();
-    this.elsewhere = await new Server({ name: "elsewhere", host: "127.0.0.2", tls: tls(the.elsewhereTls), serve: this.store.serve }).start();
+    this.upstream = await new Server({
+      name: "upstream",
+      host: the.host,
+      tls: tls(the.tls),
+      serve: this.store.serve,
+    }).start();
+    this.elsewhere = await new Server({
+      name: "elsewhere",
+      host: "127.0.0.2",
+      tls: tls(the.elsewhereTls),
+      serve: this.store.serve,
+    }).start();
     this.tokens = await new Server({ name: "tokens", tls: tls(the.proxy), serve: this.tokens_.serve }).start();
     this.target = new Store();
-    this.destination = await new Server({ name: "destination", tls: tls(the.destinationTls), serve: the.scripted ? this.target.serve : before(this.real.port) }).start();
+    this.destination = await new Server({
+      name: "destination",
+      tls: tls(the.destinationTls),
+      serve: the.scripted ? this.target.serve : before(this.real.port),
+    }).start();
     if (the.proxy) {
       this.proxy = await new Proxy((name) => (name.startsWith("auth.") ? this.tokens : this.upstream).port).start();
     }
@@ -178,11 +238,18 @@ export class World {
 
   /** One request to the real registry, past the rules. */
   atRegistry(method, path) {
-    return new Promise((resolve, reject) => ask({ host: "127.0.0.1", port: this.real.port, method, path, headers: { Accept: accepted.join(", ") } }, async (answer) => {
-      const parts = [];
-      for await (const part of answer) parts.push(part);
-      resolve({ status: answer.statusCode, body: Buffer.concat(parts) });
-    }).on("error", reject).end());
+    return new Promise((resolve, reject) =>
+      ask(
+        { host: "127.0.0.1", port: this.real.port, method, path, headers: { Accept: accepted.join(", ") } },
+        async (answer) => {
+          const parts = [];
+          for await (const part of answer) parts.push(part);
+          resolve({ status: answer.statusCode, body: Buffer.concat(parts) });
+        },
+      )
+        .on("error", reject)
+        .end(),
+    );
   }
 
   get servers() {

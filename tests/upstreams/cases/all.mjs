@@ -1,5 +1,6 @@
 // Every case, by chapter; and the reports that are about something else than a client's copying.
 import { auth } from "./auth.mjs";
+import { destination } from "./destination.mjs";
 import { digests } from "./digests.mjs";
 import { held } from "./held.mjs";
 import { limits } from "./limits.mjs";
@@ -9,13 +10,23 @@ import { transport } from "./transport.mjs";
 import { uploads } from "./uploads.mjs";
 
 export const chapters = [
-  ["What is held", held], ["Names", references], ["Digests and broken transfers", digests], ["Quotas", limits],
-  ["Credentials and redirects", auth], ["Uploads", uploads], ["Manifests", manifests], ["HTTP", transport],
+  ["What is held", held],
+  ["Names", references],
+  ["Digests and broken transfers", digests],
+  ["Quotas", limits],
+  ["Credentials and redirects", auth],
+  ["Uploads", uploads],
+  ["The destination", destination],
+  ["Manifests", manifests],
+  ["HTTP", transport],
 ];
 
 export const elsewhere = [
   ["project-zot/zot#2410", "a cap on bandwidth: no client here has one, and Mesh promises none"],
-  ["distribution/distribution#3178", "garbage collection of a registry that runs: `mesh registry prune` has its own tests"],
+  [
+    "distribution/distribution#3178",
+    "garbage collection of a registry that runs: `mesh registry prune` has its own tests",
+  ],
   ["distribution/distribution#4461", "the same"],
   ["spegel-org/spegel#504", "a peer-to-peer server that does not fetch what no node has: about a server"],
   ["kernel/hypeman#85", "a program that mirrors bases by hand: what `mesh build` does"],
