@@ -39,6 +39,10 @@ class Up : public testing::Test {
 
   ~Up() override { (void)mesh({"down"}); }
 
+  void SetUp() override {
+    ASSERT_TRUE(fs::exists(server_program("2.10"))) << "no nats-server: ./dev test fetches it";
+  }
+
   void write(const std::string& path, const std::string& text) {
     fs::create_directories((directory_.path() / path).parent_path());
     std::ofstream(directory_.path() / path, std::ios::binary) << text;
@@ -98,7 +102,7 @@ class Up : public testing::Test {
       if (deadline.passed()) {
         return false;
       }
-      std::this_thread::yield();
+      std::this_thread::sleep_for(os::Milliseconds{5});
     }
     return true;
   }
