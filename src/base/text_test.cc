@@ -1,5 +1,5 @@
-#include "base/base64.h"
 #include "base/text.h"
+#include "base/base64.h"
 
 #include <gtest/gtest.h>
 

@@ -40,7 +40,8 @@ using Pins = std::function<PinnedImage(const ImageUse&)>;
 struct Rewritten {
   std::string text{};
   std::map<std::string, std::string> files{};
-  std::vector<std::string> programs{};  // of `files`: those with the mode 0755, the others have 0644
+  std::vector<std::string>
+      programs{};              // of `files`: those with the mode 0755, the others have 0644
   std::string target{};        // the stage to build
   bool docker_format = false;  // HEALTHCHECK, SHELL or ONBUILD: the OCI format has none of them
   std::vector<int> lines{};    // of each line of `text`: the line that it stands for

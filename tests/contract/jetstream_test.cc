@@ -216,14 +216,14 @@ TEST_P(JetStreamOn, RaisesManyAtOnceAndListsThemAll) {
   wanted[6].config["name"] = "";
   std::size_t good = 0;
   std::vector<std::size_t> bad;
-  jetstream_->raise_consumers(wanted, Raise::Create,
-                              [&](std::size_t index, const Result<ConsumerInfo>& echo) {
-                                if (echo && wanted[index].config["name"].get<std::string>() == echo->name) {
-                                  ++good;
-                                } else {
-                                  bad.push_back(index);
-                                }
-                              });
+  jetstream_->raise_consumers(
+      wanted, Raise::Create, [&](std::size_t index, const Result<ConsumerInfo>& echo) {
+        if (echo && wanted[index].config["name"].get<std::string>() == echo->name) {
+          ++good;
+        } else {
+          bad.push_back(index);
+        }
+      });
   EXPECT_EQ(good, 598U);
   std::sort(bad.begin(), bad.end());
   EXPECT_EQ(bad, (std::vector<std::size_t>{5, 6}));
