@@ -1,0 +1,339 @@
+// mesh build, with Debian's buildah, the mesh's registry and an upstream on loopback.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "os/files.h"
+#include "os/process.h"
+#include "tests/support/nats_server.h"
+#include "tests/support/registry_process.h"
+
+namespace mesh {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Json = nlohmann::ordered_json;
+using Words = std::vector<std::string>;
+namespace fs = std::filesystem;
+
+os::RunResult run_in(const std::string& directory, Words argv, std::string input = {}) {
+  os::RunOptions options;
+  options.spawn.argv = std::move(argv);
+  options.spawn.directory = directory;
+  options.input = std::move(input);
+  options.timeout = os::Milliseconds{600'000};
+  auto ran = os::run(options);
+  EXPECT_TRUE(ran) << (ran ? "" : ran.error().message);
+  return ran ? std::move(*ran) : os::RunResult{};
+}
+
+/// An upstream with three bases: busybox, and a file that tells them apart.
+class Upstream {
+ public:
+  Upstream() : registry(test::RegistryProcess::start().value()) {
+    const auto root = folder_.path().string();
+    fs::copy("/bin/busybox", folder_.path() / "busybox");
+    for (const int number : {1, 2, 3}) {
+      std::ofstream(folder_.path() / "Containerfile")
+          << "FROM scratch\nCOPY busybox /bin/busybox\nRUN [\"/bin/busybox\", \"--install\", "
+             "\"-s\", \"/bin\"]\n"
+          << "ENV PATH=/bin BASE=" << number << "\nRUN echo " << number << " > /base\n";
+      const auto image = registry.address() + "/lib/base:" + std::to_string(number);
+      EXPECT_TRUE(buildah({"build", "--isolation=chroot", "--network=host", "-t", image, root}));
+      EXPECT_TRUE(buildah({"push", "--quiet", "--tls-verify=false", image}));
+    }
+    (void)registry.new_requests();
+  }
+
+  bool buildah(Words words) const {
+    Words argv{"buildah",
+               "--root",
+               (folder_.path() / "storage").string(),
+               "--runroot",
+               (folder_.path() / "run").string(),
+               "--storage-driver",
+               "vfs"};
+    argv.insert(argv.end(), words.begin(), words.end());
+    const auto ran = run_in(folder_.path().string(), argv);
+    EXPECT_TRUE(ran.status.ok()) << ran.err;
+    return ran.status.ok();
+  }
+  [[nodiscard]] std::string base(int number) const {
+    return fmt::format("{}/lib/base:{}", registry.address(), number);
+  }
+
+  test::TemporaryDirectory folder_;
+  test::RegistryProcess registry;
+};
+
+class BuildTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { upstream_ = new Upstream; }
+  static void TearDownTestSuite() { delete upstream_; }
+
+  void SetUp() override { (void)upstream_->registry.new_requests(); }
+
+  void write(const std::string& path, std::string_view bytes) const {
+    fs::create_directories((directory_.path() / path).parent_path());
+    std::ofstream(directory_.path() / path, std::ios::binary) << bytes;
+  }
+  [[nodiscard]] std::string read(const std::string& path) const {
+    std::stringstream bytes;
+    bytes << std::ifstream(directory_.path() / path, std::ios::binary).rdbuf();
+    return bytes.str();
+  }
+  /// A mesh of modules with one component each, `site`, built from their folders.
+  void declare(const Words& modules) const {
+    std::string text = fmt::format(
+        "mesh = \"home\"\n[registry]\nserver = \"external\"\nadvertise = \"{}\"\n[nodes.one]\n",
+        own_.address());
+    for (const auto& name : modules) {
+      text += fmt::format("[modules.{0}]\npath = \"{0}\"\non = [\"one\"]\n", name);
+      write(name + "/module.toml", "[components.site]\nbuild = \".\"\n");
+    }
+    write("mesh.toml", text);
+  }
+  [[nodiscard]] os::RunResult mesh(Words words, std::string input = {}) const {
+    words.insert(words.begin(), MESH_BINARY_DIR "/bin/mesh");
+    return run_in(directory_.path().string(), std::move(words), std::move(input));
+  }
+  [[nodiscard]] Json build(int exit = 0, Words more = {}) const {
+    more.insert(more.begin(), {"build", "--json"});
+    const auto ran = mesh(more);
+    EXPECT_EQ(ran.status.code, exit) << ran.err;
+    return Json::parse(ran.out, nullptr, false);
+  }
+  static std::size_t built(const Json& document) {
+    return static_cast<std::size_t>(
+        std::count_if(document["components"].begin(), document["components"].end(),
+                      [](const Json& one) { return one["built"].get<bool>(); }));
+  }
+  /// A file of a built image, through its layers.
+  [[nodiscard]] std::string file_of(const std::string& digest, const std::string& module,
+                                    const std::string& path) const {
+    const auto image = fmt::format("{}/mesh/{}/site@{}", own_.address(), module, digest);
+    EXPECT_TRUE(upstream_->buildah({"pull", "--quiet", "--tls-verify=false", image}));
+    const auto out = directory_.path() / "unpacked";
+    fs::remove_all(out);
+    const auto ran = run_in(
+        directory_.path().string(),
+        {"sh", "-c",
+         fmt::format(
+             "b='buildah --root {0}/storage --runroot {0}/run --storage-driver vfs'; "
+             "c=$($b from --pull-never {1}) && m=$($b mount $c) && cat $m{2}; $b rm $c >/dev/null",
+             upstream_->folder_.path().string(), image, path)});
+    return ran.out;
+  }
+
+  static Upstream* upstream_;
+  test::TemporaryDirectory directory_;
+  test::RegistryProcess own_ = test::RegistryProcess::start().value();
+};
+
+Upstream* BuildTest::upstream_ = nullptr;
+
+TEST_F(BuildTest, BuildsWhatChangedAndNothingElse) {
+  declare({"a", "b"});
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\nCOPY . /app\n");
+  write("b/Dockerfile", "FROM " + upstream_->base(1) + "\nCOPY --chmod=700 f /f\n");
+  write("b/f", "1");
+  const auto first = build();
+  EXPECT_EQ(built(first), 2U);
+  EXPECT_FALSE(first["upstream"].empty());
+  (void)upstream_->registry.new_requests();
+  const auto second = build();
+  EXPECT_EQ(built(second), 0U);
+  EXPECT_TRUE(second["upstream"].empty());
+  EXPECT_THAT(upstream_->registry.new_requests(), IsEmpty());
+  EXPECT_EQ(second["components"][0]["digest"], first["components"][0]["digest"]);
+  write("b/f", "2");
+  const auto third = build();
+  EXPECT_EQ(built(third), 1U);
+  EXPECT_EQ(third["components"][0]["built"], false);
+  EXPECT_EQ(third["components"][1]["built"], true);
+  write("b/f", "1");
+  EXPECT_EQ(built(build()), 0U) << "what was built of these files before is still there";
+  EXPECT_THAT(read("mesh.lock"), HasSubstr(upstream_->base(1)));
+  EXPECT_FALSE(fs::exists(directory_.path() / "a/Containerfile.mesh"))
+      << "nothing is written beside the sources";
+}
+
+TEST_F(BuildTest, AFailedBuildShowsItsStepAndTheOthersGoOn) {
+  declare({"a", "b"});
+  write("a/Containerfile",
+        "FROM " + upstream_->base(1) + "\n\nRUN echo says this \\\n  && false\n");
+  write("b/Containerfile", "FROM " + upstream_->base(1) + "\n");
+  const auto ran = mesh({"build"});
+  EXPECT_EQ(ran.status.code, 1);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("a/Containerfile:3"), HasSubstr("| says this"),
+                             HasSubstr("exit status 1"), HasSubstr("log/build-a-site.log")));
+  EXPECT_THAT(ran.out, HasSubstr("b/site: built"));
+  const auto again = build(1);
+  EXPECT_TRUE(again["components"][0]["digest"].is_null());
+  EXPECT_EQ(again["components"][1]["built"], false);
+}
+
+TEST_F(BuildTest, HeredocsVariablesStagesAndSecretsAreAsTheirAuthorsMean) {
+  declare({"a"});
+  write("a/module.toml",
+        "[components.site]\nbuild = { args = { V = \"x.tar.gz\" }, secrets = [\"TOKEN\"] }\n");
+  write("a/.dockerignore", "secret-file\n");
+  write("a/secret-file", "not in the image");
+  write("a/Containerfile",
+        "# syntax=docker/dockerfile:1\nARG B=1\nFROM " + upstream_->registry.address() +
+            "/lib/base:${B%x} AS One\n"
+            "RUN <<EOF\necho \"first $BASE\" > /r\nFROM() { :; }\nFROM nobody.example/image\nEOF\n"
+            "FROM " +
+            upstream_->base(2) +
+            "\nARG V\nENV W=${V%%.*} X=${V}\nCOPY --link --from=ONE /r /r\n"
+            "COPY <<one <<'two' /d/\nW=$W BASE=$BASE\none\n$raw\ntwo\n"
+            "RUN --mount=type=secret,id=TOKEN test $(wc -c < /run/secrets/TOKEN) = 10 && "
+            "cat /run/secrets/TOKEN\n"
+            "RUN --mount=type=bind,target=/c cat /r /d/one /d/two >> /all; ls -A /c >> /all\n"
+            "RUN <<EOF\n#!/bin/sh\necho program >> /all\nEOF\n");
+  ASSERT_EQ(mesh({"secret", "set", "a", "TOKEN"}, "opensesame").status.code, 0);
+  // FROM in the here-document is a function of the shell, and no instruction.
+  const auto document = build();
+  ASSERT_EQ(built(document), 1U);
+  const auto all = file_of(document["components"][0]["digest"], "a", "/all");
+  EXPECT_THAT(all, AllOf(HasSubstr("first 1\n"), HasSubstr("W=x BASE=2\n"), HasSubstr("$raw\n"),
+                         HasSubstr("program\n"), HasSubstr("Containerfile\n"),
+                         Not(HasSubstr("secret-file"))));
+  const auto log = read(".mesh/log/build-a-site.log");
+  EXPECT_THAT(log, AllOf(HasSubstr("***"), Not(HasSubstr("opensesame"))));
+  const auto found = run_in(directory_.path().string(), {"grep", "-rlaF", "opensesame",
+                                                         own_.storage().string(), ".mesh/builder"});
+  EXPECT_EQ(found.out, "") << "no layer, configuration or file of the builder holds the secret";
+  for (const auto& request : upstream_->registry.new_requests()) {
+    EXPECT_THAT(request, Not(HasSubstr("nobody"))) << request;
+  }
+}
+
+TEST_F(BuildTest, WhatTheBuilderCannotReadIsSaidBeforeAnybodyIsAsked) {
+  declare({"a"});
+  write("a/Containerfile", "FROM " + upstream_->base(3) +
+                               " AS b\nCOPY --parents=true x y\nRUN --security=insecure z\n");
+  write("a/x", "");
+  const auto ran = mesh({"build"});
+  EXPECT_EQ(ran.status.code, 65);
+  EXPECT_THAT(ran.err, HasSubstr("a/Containerfile:3:5: error"));
+  write("a/Containerfile",
+        "FROM " + upstream_->base(3) + "\nCOPY --from=later x y\nFROM scratch AS later\n");
+  EXPECT_EQ(mesh({"check"}).status.code, 65);
+  EXPECT_EQ(mesh({"build"}).status.code, 65);
+  EXPECT_THAT(upstream_->registry.new_requests(), IsEmpty());
+}
+
+TEST_F(BuildTest, ACatalogueAsksUpstreamOnceForEachBaseAndThenNever) {
+  Words modules;
+  for (int i = 0; i < 30; ++i) {
+    modules.push_back(fmt::format("m{}", i));
+    write(fmt::format("m{}/Containerfile", i),
+          fmt::format("FROM {}\nCOPY f /f\n", upstream_->base(i % 3 + 1)));
+    write(fmt::format("m{}/f", i), std::to_string(i));
+  }
+  declare(modules);
+  EXPECT_EQ(built(build()), 30U);
+  std::map<std::string, int> asked;
+  for (const auto& request : upstream_->registry.new_requests()) {
+    ++asked[request];
+  }
+  int manifests = 0;
+  for (const auto& [request, times] : asked) {
+    EXPECT_EQ(times, 1) << request;
+    manifests +=
+        request.starts_with("GET ") && request.find("/manifests/") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_EQ(manifests, 3);
+  upstream_->registry.kill();
+  for (int i = 0; i < 30; ++i) {
+    write(fmt::format("m{}/f", i), "changed " + std::to_string(i));
+  }
+  const auto again = build();
+  EXPECT_EQ(built(again), 30U);
+  EXPECT_TRUE(again["upstream"].empty());
+  ASSERT_TRUE(upstream_->registry.restart());
+}
+
+TEST_F(BuildTest, UpdateMovesTheLockAndSaysFromWhatToWhat) {
+  declare({"a"});
+  write("a/Containerfile", "FROM " + upstream_->registry.address() + "/lib/moving:1\n");
+  const auto moving = upstream_->registry.address() + "/lib/moving:1";
+  ASSERT_TRUE(upstream_->buildah(
+      {"push", "--quiet", "--tls-verify=false", upstream_->base(1), "docker://" + moving}));
+  EXPECT_EQ(built(build()), 1U);
+  const auto before = read("mesh.lock");
+  ASSERT_TRUE(upstream_->buildah(
+      {"push", "--quiet", "--tls-verify=false", upstream_->base(2), "docker://" + moving}));
+  EXPECT_EQ(built(build()), 0U) << "a build uses the lock";
+  EXPECT_EQ(read("mesh.lock"), before);
+  const auto ran = mesh({"build", "--update"});
+  EXPECT_EQ(ran.status.code, 0);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("lib/moving:1: sha256:"), HasSubstr(" -> sha256:")));
+  EXPECT_THAT(ran.out, HasSubstr("a/site: built"));
+  EXPECT_NE(read("mesh.lock"), before);
+}
+
+TEST_F(BuildTest, SeveralPlatformsMakeAnIndex) {
+  declare({"a"});
+  write("a/module.toml",
+        "[components.site]\nbuild = { platforms = [\"linux/amd64\", \"linux/arm64\"] }\n");
+  write("a/Containerfile", "FROM --platform=$BUILDPLATFORM " + upstream_->base(1) +
+                               " AS b\nARG TARGETARCH\nRUN echo $TARGETARCH > /arch\nFROM "
+                               "scratch\nCOPY --from=b /arch /\n");
+  const auto document = build();
+  ASSERT_EQ(built(document), 1U);
+  const auto digest = document["components"][0]["digest"].get<std::string>();
+  std::ifstream file(own_.data_file(digest));
+  const auto index = Json::parse(file, nullptr, false);
+  ASSERT_EQ(index["manifests"].size(), 2U) << index.dump();
+  EXPECT_EQ(index["manifests"][0]["platform"]["architecture"], "amd64");
+  EXPECT_EQ(index["manifests"][1]["platform"]["architecture"], "arm64");
+}
+
+TEST_F(BuildTest, AnInterruptedBuildLeavesNothingBehind) {
+  declare({"a"});
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\nRUN echo begun; sleep 271828\n");
+  os::SpawnOptions spawn;
+  spawn.argv = {MESH_BINARY_DIR "/bin/mesh", "build"};
+  spawn.directory = directory_.path().string();
+  spawn.out = os::Output::discard();
+  spawn.err = os::Output::discard();
+  auto process = os::Process::spawn(spawn).value();
+  const os::Deadline deadline(os::Milliseconds{120'000});
+  while (read(".mesh/log/build-a-site.log").find("begun") == std::string::npos &&
+         !deadline.passed()) {
+    (void)process.wait(os::Milliseconds{20});
+  }
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(os::Milliseconds{30'000}).value().code, 130);
+  EXPECT_NE(run_in("/", {"pgrep", "-f", "sleep 271828"}).status.code, 0) << "a child is left";
+  EXPECT_TRUE(fs::is_empty(directory_.path() / ".mesh/builder/work"));
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\n");
+  EXPECT_EQ(built(build()), 1U);
+}
+
+TEST_F(BuildTest, TheStateIsNoPartOfAContext) {
+  declare({"a"});
+  write("a/module.toml",
+        "[components.site]\nbuild = { context = \"..\", containerfile = \"Containerfile\" }\n");
+  write(".dockerignore", "!.mesh\n");
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\nCOPY . /all\nRUN find /all > /list\n");
+  const auto document = build();
+  const auto list = file_of(document["components"][0]["digest"], "a", "/list");
+  EXPECT_THAT(list, AllOf(HasSubstr("/all/mesh.toml"), Not(HasSubstr(".mesh"))));
+  EXPECT_EQ(built(build()), 0U);
+}
+
+}  // namespace
+}  // namespace mesh
