@@ -40,7 +40,7 @@ std::string last_words(const std::string& text) {
   return printable(found, 400);
 }
 
-std::string without_prefix(std::string text, std::string_view prefix) {
+std::string without_prefix(const std::string& text, std::string_view prefix) {
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 

@@ -29,8 +29,7 @@ bool read_number(std::string_view& text, int& out) {
 
 void StepWatcher::take(std::string_view line) {
   const auto step = line.find("STEP ");
-  if (step != std::string_view::npos && step < 12 &&
-      line.find(": ", step) != std::string_view::npos) {
+  if (step < 12 && line.find(": ", step) != std::string_view::npos) {
     step_ = std::string(line.substr(step));
     return;
   }

@@ -108,7 +108,10 @@ class PatternReader {
     if (pattern_[at_] == ']' || pattern_[at_] == '-') {
       return std::nullopt;
     }
-    if (pattern_[at_] == '\\' && ++at_ == pattern_.size()) {
+    if (pattern_[at_] == '\\') {
+      ++at_;
+    }
+    if (at_ == pattern_.size()) {
       return std::nullopt;
     }
     return pattern_[at_++];

@@ -267,7 +267,7 @@ class WordLexer {
     }
     const bool unset = !value || (form.size() == 2 && value->empty());
     if (kind == '-') {
-      return unset ? std::move(word) : *value;
+      return unset ? word : *value;
     }
     if (kind == '+') {
       return unset ? std::string() : std::move(word);

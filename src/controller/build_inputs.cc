@@ -96,7 +96,7 @@ class InputReader {
   std::optional<std::string> find_file(const model::Module& module, const model::Build& build,
                                        const std::string& context) {
     if (build.containerfile) {
-      const auto path = path_below(module.path, *build.containerfile);
+      auto path = path_below(module.path, *build.containerfile);
       if (!path || files_.kind(*path) != model::Files::Kind::File) {
         problem("no-containerfile",
                 fmt::format("there is no Containerfile {}", printable(*build.containerfile)),

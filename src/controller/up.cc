@@ -211,7 +211,7 @@ Status run_up(inventory::State& state, const Location& location, const model::Re
   say("ending the modules; a second Ctrl-C kills those that do not end");
   const auto modules = supervisor->stop(interrupt);
   say(controller->registry() ? "ending the registry and the bus" : "ending the bus");
-  const auto managed = controller->stop();
+  auto managed = controller->stop();
   MESH_CHECK(modules);
   return managed;
 }

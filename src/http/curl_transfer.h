@@ -9,7 +9,7 @@
 #include "http/loop.h"
 #include "http/message.h"
 
-struct curl_slist;
+struct curl_slist;  // NOLINT(readability-identifier-naming): libcurl's
 
 namespace mesh::http {
 

@@ -131,6 +131,7 @@ struct Fiber::State {
   // makecontext hands over ints only; a pointer goes as two.
   static void main(unsigned high, unsigned low) {
     const auto address = (std::uintptr_t{high} << 32U) | std::uintptr_t{low};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): see above
     reinterpret_cast<State*>(address)->run();
   }
 };

@@ -24,7 +24,7 @@ constexpr std::size_t kKeptHandles = 16;
 /// The transfers under way.
 struct Loop::Engine {
   struct CleanMulti {
-    void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
+    void operator()(CURLM* handle) const { curl_multi_cleanup(handle); }
   };
   struct CleanEasy {
     void operator()(CURL* easy) const { curl_easy_cleanup(easy); }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "os/interrupt.h"
 #include "tests/support/nats_server.h"
 #include "tests/support/scripted_http.h"

@@ -8,7 +8,7 @@ namespace {
 
 class Images : public testing::InventoryFixture {
  protected:
-  static ImageRecord image_of(const std::string& name, std::vector<std::string> blobs) {
+  static ImageRecord image_of(const std::string& name, const std::vector<std::string>& blobs) {
     ImageRecord image{"sha256:" + name, "application/vnd.oci.image.manifest.v1+json", {}};
     for (const auto& blob : blobs) {
       image.members.push_back({"sha256:" + blob, 10, false});
