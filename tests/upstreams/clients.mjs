@@ -8,7 +8,10 @@ import { folder } from "./world.mjs";
 
 const call = promisify(execFile);
 
-/** Runs a program; after `seconds` it is ended by force. `ends`: a promise that ends it earlier. */
+/**
+ * Runs a program; after `seconds` it is ended by force. `ends`: a promise of the
+ * signal that ends it earlier, SIGKILL where it has none.
+ */
 function execute(program, words, { env, seconds, ends, cwd }) {
   const began = Date.now();
   const child = spawn(program, words, { env, cwd, stdio: ["ignore", "pipe", "pipe"] });
@@ -17,7 +20,7 @@ function execute(program, words, { env, seconds, ends, cwd }) {
   child.stderr.on("data", (data) => output[1].push(data));
   let killed;
   const timer = setTimeout(() => ((killed = seconds), child.kill("SIGKILL")), seconds * 1000);
-  ends?.then(() => child.kill("SIGKILL"));
+  ends?.then((signal) => child.kill(signal ?? "SIGKILL"));
   return new Promise((resolve) => {
     const end = (code) => {
       clearTimeout(timer);
@@ -31,22 +34,17 @@ function execute(program, words, { env, seconds, ends, cwd }) {
 
 /** What both clients have around them: credentials, the proxy, the CA, and a home of their own. */
 function surroundings(world, home) {
+  const { the } = world;
   const auth = join(home, "auth.json");
-  const found = world.the.credentials?.(world) ?? {};
-  writeFileSync(
-    auth,
-    JSON.stringify({
-      auths: Object.fromEntries(
-        Object.entries(found).map(([host, [user, password]]) => [
-          host,
-          { auth: Buffer.from(`${user}:${password}`).toString("base64") },
-        ]),
-      ),
-    }),
-  );
+  const pairs = Object.entries(the.credentials?.(world) ?? {});
+  const basic = ([user, password]) => ({ auth: Buffer.from(`${user}:${password}`).toString("base64") });
+  const auths = Object.fromEntries(pairs.map(([host, found]) => [host, Array.isArray(found) ? basic(found) : found]));
+  writeFileSync(auth, JSON.stringify({ auths, ...the.helpers?.(world) }));
+  mkdirSync(join(home, "bin"));
+  if (the.helper) writeFileSync(join(home, "bin/docker-credential-corpus"), the.helper, { mode: 0o755 });
   const proxy = world.proxy && `http://${world.proxy.address}`;
   return {
-    PATH: process.env.PATH,
+    PATH: `${join(home, "bin")}:${process.env.PATH}`,
     HOME: home,
     XDG_RUNTIME_DIR: home,
     REGISTRY_AUTH_FILE: auth,

@@ -27,6 +27,7 @@ export function briefly(text) {
   const plain = message
     .replace(/\\+"/g, "'")
     .replace(/\/tmp\/\S+/g, "FILE")
+    .replace(/mesh-recovery-\S+/g, "…")
     .replace(/\?_state=[^'\s]*/g, "")
     .replace(/(sha(?:256|512)):[0-9a-f]{20,}/g, "$1:…")
     .replace(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, "UPLOAD")

@@ -107,9 +107,12 @@ const grants = (scope, wanted) =>
 
 /** Tokens of one realm: who has which, for what, for how many requests. */
 export class Tokens {
-  /** `uses`: requests that one token is good for. `user`: who must ask, with which password. */
-  constructor({ uses = Infinity, user, password, expires = 300, answer } = {}) {
-    Object.assign(this, { uses, user, password, expires, answer });
+  /**
+   * `uses`: requests that one token is good for. `user`: who must ask, with which
+   * password. `refresh`: the identity token that must be shown.
+   */
+  constructor({ uses = Infinity, user, password, refresh, expires = 300, answer } = {}) {
+    Object.assign(this, { uses, user, password, refresh, expires, answer });
     this.issued = new Map();
   }
 
@@ -118,6 +121,9 @@ export class Tokens {
     if (exchange.kind !== "token") return { status: 404, body: "404 page not found\n" };
     const form = new URLSearchParams(exchange.method === "POST" ? (await exchange.body()).toString() : "");
     exchange.scopes = [...exchange.query.getAll("scope"), ...form.getAll("scope")];
+    if (this.refresh && (form.get("grant_type") !== "refresh_token" || form.get("refresh_token") !== this.refresh)) {
+      return error(401, "UNAUTHORIZED", "incorrect refresh token");
+    }
     if (this.user) {
       const given = /^Basic (.*)$/.exec(exchange.headers.authorization ?? "")?.[1];
       if (given !== Buffer.from(`${this.user}:${this.password}`).toString("base64")) {

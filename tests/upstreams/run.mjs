@@ -1,11 +1,12 @@
-// Runs the corpus. A line for each case; exit code 1 when mesh does other than a correct client does.
+// Runs the corpus. A line for each case; exit code 1 when mesh does other than a correct client does,
+// or than `notYet` says.
 //   node run.mjs [--client mesh|skopeo|all] [--only WORD] [--at-once N] [--slow] [--verbose]
-//   node run.mjs --client all --write-table
+//   node run.mjs --client mesh|skopeo|all --write-table
 // --slow adds what waits for half a minute; --write-table renews docs/clients.md.
 // MESH is the binary (build/bin/mesh).
 import { parseArgs } from "node:util";
 import { MeshClient, NoClient, SkopeoClient } from "./clients.mjs";
-import { chapters } from "./cases/all.mjs";
+import { chapters, notYet } from "./cases/all.mjs";
 import { account, always } from "./expect.mjs";
 import { outOfDate, writeTable } from "./table.mjs";
 import { World, RealRegistry, certificates, cleanUp } from "./world.mjs";
@@ -83,6 +84,8 @@ async function blind(cases, shared) {
   return judged.filter(Boolean);
 }
 
+const todo = ({ name }, of) => (name === "mesh" && notYet.has(of) ? " # TODO" : "");
+
 /** All cases, some side by side; those that mostly wait begin first and take no place. */
 async function column(client, cases, shared) {
   const outcomes = new Map();
@@ -96,8 +99,9 @@ async function column(client, cases, shared) {
     outcomes.set(the.name, wrong);
     const took = `(${((Date.now() - began) / 1000).toFixed(1)} s)`;
     console.log(
-      `${wrong ? "not ok" : "ok"} ${outcomes.size} - ${client.name}: ${the.name} ${took}${wrong ? `\n  # ${the.does}\n  # should: ${the.right}\n  # but: ${wrong}` : ""}`,
+      `${wrong ? "not ok" : "ok"} ${outcomes.size} - ${client.name}: ${the.name} ${took}${todo(client, the.name)}`,
     );
+    if (wrong) console.log(`  # ${the.does}\n  # should: ${the.right}\n  # but: ${wrong}`);
   };
   const waiting = cases.filter((the) => the.slow || the.waits).map(report);
   const rest = cases.filter((the) => !the.slow && !the.waits);
@@ -128,7 +132,11 @@ async function main() {
     for (const { client, version, outcomes } of columns) {
       const bad = [...outcomes.values()].filter(Boolean).length;
       console.log(`# ${version}: ${outcomes.size - bad} of ${outcomes.size} as a correct client`);
-      if (client === "mesh" && bad > 0) process.exitCode = 1;
+      if (client !== "mesh") continue;
+      const other = [...outcomes].filter(([the, wrong]) => Boolean(wrong) !== notYet.has(the)).map(([the]) => the);
+      if (other.length === 0) continue;
+      console.log(`# otherwise than expected: ${other.join(", ")} (cases/all.mjs lists what mesh does not do yet)`);
+      process.exitCode = 1;
     }
     if (options["write-table"]) return writeTable(columns);
     const missing = options.only ? [] : outOfDate();

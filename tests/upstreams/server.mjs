@@ -1,5 +1,6 @@
 // A server whose every answer can be scripted, and which remembers every request.
 import { createServer as createPlain } from "node:http";
+import { constants, createSecureServer } from "node:http2";
 import { createServer as createTls } from "node:https";
 
 const paths = [
@@ -20,7 +21,7 @@ export class Exchange {
     this.at = Date.now();
     this.method = request.method;
     this.url = request.url;
-    this.host = request.headers.host;
+    this.host = request.headers.host ?? request.headers[":authority"];
     this.headers = request.headers;
     const url = new URL(request.url, "http://host");
     this.path = url.pathname;
@@ -69,12 +70,19 @@ export function names(pattern, exchange) {
  * `endless` (so many bytes more than announced), `chunked` (no Content-Length).
  */
 export class Server {
-  constructor({ name, host = "127.0.0.1", tls, rules = [], serve }) {
+  constructor({ name, host = "127.0.0.1", tls, h2, rules = [], serve }) {
     Object.assign(this, { name, host, rules, tls });
     this.serve = serve ?? (() => ({ status: 404, body: "404 page not found\n" }));
     this.log = [];
     const answer = (request, response) => this.#answer(request, response);
-    this.server = tls ? createTls(tls, answer) : createPlain(answer);
+    if (h2) this.server = createSecureServer({ ...tls, allowHTTP1: true }, answer);
+    else this.server = tls ? createTls(tls, answer) : createPlain(answer);
+    this.sockets = new Set();
+    this.server.on("connection", (socket) => {
+      this.sockets.add(socket);
+      socket.once("close", () => this.sockets.delete(socket));
+    });
+    this.server.on("sessionError", () => {});
     this.server.keepAliveTimeout = 60_000;
     // A client that is killed, or told to go away: expected here.
     this.server.on("clientError", (_, socket) => socket.destroy());
@@ -101,7 +109,7 @@ export class Server {
   async stop() {
     if (!this.server.listening) return;
     const closed = new Promise((resolve) => this.server.close(resolve));
-    this.server.closeAllConnections();
+    this.sockets.forEach((socket) => socket.destroy());
     await closed;
   }
 
@@ -144,7 +152,8 @@ function send(exchange, { status = 200, headers = {}, body = "", cut, reset, sta
   response.write(part, () => {
     if (endless !== undefined) return pour(exchange, endless);
     if (cut === undefined) return; // it stalls, until the server stops
-    if (reset) response.socket?.resetAndDestroy();
+    if (response.stream?.close) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+    else if (reset) response.socket?.resetAndDestroy();
     else response.socket?.destroy();
   });
 }

@@ -5,7 +5,8 @@ import { chapters, elsewhere } from "./cases/all.mjs";
 const file = new URL("../../docs/clients.md", import.meta.url);
 
 const cell = (text) => text.replace(/\|/g, "\\|").replace(/</g, "&lt;").replace(/\s+/g, " ").trim();
-const outcome = (wrong) => (wrong ? cell(wrong.length > 180 ? `${wrong.slice(0, 179)}…` : wrong) : "ok");
+const outcome = (outcomes, name) => (outcomes.has(name) ? words(outcomes.get(name)) : "not run");
+const words = (wrong) => (wrong ? cell(wrong.length > 180 ? `${wrong.slice(0, 179)}…` : wrong) : "ok");
 
 function intro(columns) {
   const total = columns[0].outcomes.size;
@@ -31,7 +32,22 @@ everything unchanged: \`skopeo copy --all --preserve-digests --retry-times 3\`, 
 `;
 }
 
-export function writeTable(columns) {
+/** The table's columns as they are, of clients that were not run now. */
+function kept(columns) {
+  const rows = [...readFileSync(file, "utf8").matchAll(/^\| (.*) \|$/gm)].map(([, row]) => row.split(/(?<!\\) \| /));
+  const versions = rows.find(([first]) => first === "case")?.slice(3) ?? [];
+  return versions.flatMap((version, at) => {
+    if (columns.some((column) => column.version.split(" ")[0] === version.split(" ")[0])) return [];
+    const cells = rows
+      .filter(([first]) => first !== "case")
+      .map((row) => [row[0], row[3 + at] === "ok" ? undefined : row[3 + at]]);
+    return [{ version, outcomes: new Map(cells) }];
+  });
+}
+
+/** Writes the table: the columns given, and those of it that are of other clients. */
+export function writeTable(given) {
+  const columns = [...given, ...kept(given)].sort((a, b) => (a.version < b.version ? -1 : 1));
   const out = [intro(columns)];
   for (const [title, cases] of chapters) {
     out.push(
@@ -41,7 +57,7 @@ export function writeTable(columns) {
     );
     for (const { name, does, right } of cases) {
       out.push(
-        `| ${name} | ${cell(does)} | ${cell(right)} | ${columns.map(({ outcomes }) => outcome(outcomes.get(name))).join(" | ")} |`,
+        `| ${name} | ${cell(does)} | ${cell(right)} | ${columns.map(({ outcomes }) => outcome(outcomes, name)).join(" | ")} |`,
       );
     }
     out.push("");

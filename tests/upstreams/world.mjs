@@ -189,6 +189,7 @@ export class World {
       name: "upstream",
       host: the.host,
       tls: tls(the.tls),
+      h2: the.h2,
       serve: this.store.serve,
     }).start();
     this.elsewhere = await new Server({

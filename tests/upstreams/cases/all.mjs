@@ -5,6 +5,7 @@ import { digests } from "./digests.mjs";
 import { held } from "./held.mjs";
 import { limits } from "./limits.mjs";
 import { manifests } from "./manifests.mjs";
+import { redirects } from "./redirects.mjs";
 import { references } from "./references.mjs";
 import { transport } from "./transport.mjs";
 import { uploads } from "./uploads.mjs";
@@ -14,12 +15,44 @@ export const chapters = [
   ["Names", references],
   ["Digests and broken transfers", digests],
   ["Quotas", limits],
-  ["Credentials and redirects", auth],
+  ["Credentials", auth],
+  ["Redirects and proxies", redirects],
   ["Uploads", uploads],
   ["The destination", destination],
   ["Manifests", manifests],
   ["HTTP", transport],
 ];
+
+/** What mesh is known not to do yet. A case that it has come to pass must leave this list. */
+export const notYet = new Set([
+  "another-child",
+  "another-layer",
+  "another-manifest",
+  "destination-stores-another",
+  "digest-header-lies",
+  "down-and-tag-held",
+  "endless-layer",
+  "endless-manifest",
+  "hangs-up-once",
+  "head-refused",
+  "large-put-refused-once",
+  "layer-was-cut",
+  "layer-was-damaged",
+  "manifest-of-five-megabytes",
+  "mirror-fails-over",
+  "nested-for-ever",
+  "one-of-many-fails",
+  "page-for-everything",
+  "page-for-layers",
+  "quota-spent",
+  "quota-spent-and-tag-held",
+  "range-elsewhere",
+  "schema1",
+  "short-layer",
+  "size-of-another",
+  "type-of-another",
+  "upload-forgotten",
+]);
 
 export const elsewhere = [
   ["project-zot/zot#2410", "a cap on bandwidth: no client here has one, and Mesh promises none"],

@@ -1,28 +1,14 @@
 // D and E. Challenges, tokens, and where credentials must not go.
-import {
-  asks,
-  asksNothing,
-  done,
-  fails,
-  fetchesOnce,
-  holds,
-  holdsNothing,
-  noCredentials,
-  requests,
-  says,
-} from "../expect.mjs";
-import { basic, bearer, compress, error, headers, on, redirect } from "../rules.mjs";
+import { asks, asksNothing, done, fails, fetchesOnce, holds, holdsNothing, requests, says, waits } from "../expect.mjs";
+import { basic, bearer, headers, on, tooFast } from "../rules.mjs";
 
 const realm = (world) => `${world.tokens.origin}/token`;
 const asksToken = (options) => (world) => [on("* *", bearer(world.tokens_, realm(world), options))];
 const ann = { user: "ann", password: "s3cret-word" };
 const annAt = (host) => (world) => ({ [host ?? world.upstream.address]: ["ann", "s3cret-word"] });
-const blobsElsewhere = (world) => [
-  on(
-    "GET|HEAD blob",
-    redirect(() => world.elsewhere.origin),
-  ),
-];
+
+/** What `docker login` writes beside an identity token. */
+const nobody = Buffer.from("00000000-0000-0000-0000-000000000000:").toString("base64");
 
 /** A challenge that is written unusually. `text` gets the realm and the scope. */
 const challenge = (name, does, text, reports = ["httpwg/http-core#136"]) => ({
@@ -214,6 +200,50 @@ export const auth = [
     expect: [done, holds()],
   },
   {
+    name: "identity-token",
+    reports: ["docs: token authentication, OAuth2"],
+    does: "asks for a token; what is known is an identity token, as `docker login` keeps it",
+    right: "shows it to the realm, by POST",
+    tokens: { refresh: "s3cret-identity" },
+    credentials: (world) => ({ [world.upstream.address]: { auth: nobody, identitytoken: "s3cret-identity" } }),
+    upstream: asksToken(),
+    expect: [done, holds()],
+  },
+  {
+    name: "credential-helper",
+    reports: ["docs: credential helpers", "containers/skopeo#1122"],
+    tokens: ann,
+    does: "asks for a token; the credentials are kept by a helper program",
+    right: "asks the helper of that registry",
+    helpers: (world) => ({ credHelpers: { [world.upstream.address]: "corpus" } }),
+    helper: '#!/bin/sh\ncat >/dev/null\necho \'{"ServerURL":"x","Username":"ann","Secret":"s3cret-word"}\'\n',
+    upstream: asksToken(),
+    expect: [done, holds()],
+  },
+  {
+    name: "credential-helper-ill",
+    reports: ["docs: credential helpers"],
+    tokens: ann,
+    does: "asks for a token; the helper program fails, saying why",
+    right: "fails, naming the helper or its words",
+    helpers: (world) => ({ credHelpers: { [world.upstream.address]: "corpus" } }),
+    helper: "#!/bin/sh\ncat >/dev/null\necho 'the keyring is locked'\nexit 1\n",
+    upstream: asksToken(),
+    expect: [fails(), says(/docker-credential-corpus|keyring is locked/, "the helper"), holdsNothing()],
+  },
+  {
+    name: "token-server-429",
+    reports: ["docker/hub-feedback#2040"],
+    waits: true,
+    does: "asks for a token; the realm answers 429 and `Retry-After: 1`, once",
+    right: "waits and asks it again",
+    upstream: (world) => {
+      world.tokens.rules = [on("* token", () => tooFast({ "Retry-After": "1" }), { times: 1 })];
+      return asksToken()(world);
+    },
+    expect: [done, holds(), waits("tokens", 429, 980)],
+  },
+  {
     name: "token-refused",
     reports: ["containers/skopeo#1122"],
     tokens: ann,
@@ -247,138 +277,4 @@ export const auth = [
     (world) => `http://127.0.0.1:${world.tokens.port}/token`,
     "is a public registry that names a realm on this machine",
   ),
-  {
-    name: "blobs-redirected",
-    reports: ["open-policy-agent/opa#6580", "renovatebot/renovate#3877", "Azure/acr#217"],
-    tokens: ann,
-    credentials: annAt(),
-    does: "sends blobs to another host, which answers 400 where Authorization comes along",
-    right: "drops it there",
-    upstream: (world) => [...asksToken()(world), ...blobsElsewhere(world)],
-    elsewhere: () => [
-      on("* *", error(400, "InvalidArgument", "Only one auth mechanism allowed"), {
-        where: ({ headers }) => headers.authorization,
-      }),
-    ],
-    expect: [done, holds(), noCredentials("elsewhere")],
-  },
-  {
-    name: "redirected-and-asked-again",
-    reports: ["google/go-containerregistry#2349", "google/go-containerregistry#2360"],
-    tokens: ann,
-    credentials: annAt(),
-    deadline: 30,
-    does: "sends blobs to another host, which asks for a token itself",
-    right: "fails; token and password stay with the registry",
-    upstream: (world) => [...asksToken()(world), ...blobsElsewhere(world)],
-    elsewhere: (world) => [
-      on("* *", {
-        ...error(401, "UNAUTHORIZED", "who are you?"),
-        headers: { "WWW-Authenticate": `Bearer realm="${realm(world)}",service="evil"` },
-      }),
-    ],
-    expect: [fails(1), noCredentials("elsewhere"), holdsNothing(), asks("elsewhere", "* *", 1, 24)],
-  },
-  {
-    name: "manifests-redirected",
-    reports: ["moby/moby#50065"],
-    source: (world) => `${world.upstream.address}/team/base:v1`,
-    does: "answers 302 to HEAD and GET of manifests too",
-    right: "follows, and verifies as ever",
-    upstream: (world) => [
-      on(
-        "GET|HEAD manifest",
-        redirect(() => world.elsewhere.origin, 302),
-      ),
-    ],
-    expect: [done, holds()],
-  },
-  {
-    name: "redirect-for-ever",
-    waits: true,
-    reports: ["moby/moby#50065"],
-    does: "redirects blobs to themselves",
-    right: "gives up after some ten",
-    upstream: (world) => [
-      on(
-        "GET blob",
-        redirect(() => world.upstream.origin),
-      ),
-    ],
-    most: 400,
-    expect: [fails(), says(/redirect/i, "the redirects"), holdsNothing()],
-  },
-  {
-    name: "redirect-good-for-one",
-    reports: ["anchore/stereoscope#695", "open-policy-agent/opa#6580"],
-    image: (make) => make.large(4_000_000),
-    does: "redirects blobs to addresses that are good for one request; the first transfer breaks off",
-    right: "asks the registry for a new address and goes on",
-    upstream: (world) => {
-      let number = 0;
-      return [
-        on("GET blob", ({ url }) => ({
-          status: 307,
-          headers: { Location: `${world.elsewhere.origin}${url}?signed=${number++}` },
-        })),
-      ];
-    },
-    elsewhere: (world) => {
-      const used = new Set();
-      return [
-        on("GET blob", ({ url }, next) =>
-          used.has(url) ? error(403, "AccessDenied", "Request has expired") : (used.add(url), next()),
-        ),
-        on("GET blob", async (exchange, next) => ({ ...(await next()), cut: 3_000_000 }), {
-          where: ({ reference }) => reference === world.image.largest,
-          times: 1,
-        }),
-      ];
-    },
-    expect: [done, holds()],
-  },
-  {
-    name: "redirect-without-tls",
-    reports: ["google/go-containerregistry#2193", "distribution/distribution#479"],
-    proxy: true,
-    tls: true,
-    does: "is an https registry that redirects blobs to http",
-    right: "refuses, by name",
-    source: (world) => `registry.test/team/base@${world.image.digest}`,
-    upstream: () => [
-      on(
-        "GET blob",
-        redirect(() => "http://cdn.test"),
-      ),
-    ],
-    expect: [
-      fails(1),
-      asks("upstream", "GET blob", 1, 12),
-      holdsNothing(),
-      says(/redirect|https/i, "the redirect"),
-      ({ world }) => (world.proxy.log.some(({ plain }) => plain) ? "asked for it without TLS" : undefined),
-    ],
-  },
-  {
-    name: "compressing-proxy",
-    reports: ["distribution/distribution#4477"],
-    does: "compresses what the client does not ask for as it is",
-    right: "asks for `identity`, so that bytes are what their digest says",
-    upstream: () => [on("GET blob", compress)],
-    expect: [done, holds()],
-  },
-  {
-    name: "quiet-about-the-digest",
-    reports: [
-      "containerd/containerd#3238",
-      "distribution/distribution#3792",
-      "distribution/distribution#3848",
-      "crazy-max/diun#594",
-    ],
-    does: "sends no Docker-Content-Digest",
-    right: "a tag costs a GET, whose bytes are hashed and not asked for again",
-    source: (world) => `${world.upstream.address}/team/base:v1`,
-    upstream: () => [on("GET|HEAD manifest", headers({ "Docker-Content-Digest": undefined }))],
-    expect: [done, holds(), asks("upstream", "GET manifest", 3, 4)],
-  },
 ];

@@ -1,6 +1,6 @@
 // What is held: never asked of upstream again; and what only seems to be.
 import { rmSync, writeFileSync, readFileSync } from "node:fs";
-import { asks, asksNothing, done, fails, holds, requests, says } from "../expect.mjs";
+import { asks, asksNothing, done, fails, holds, holdsNothing, requests, says, within } from "../expect.mjs";
 import { hangUp, on } from "../rules.mjs";
 
 const gone = (world) => world.upstream.rules.unshift(on("* *", hangUp));
@@ -195,6 +195,26 @@ export const held = [
         );
         return again.length > 0 ? `fetched ${again.length} of ${seen.world.brought.size} blobs again` : undefined;
       },
+    ],
+  },
+  {
+    name: "interrupted-from-the-keyboard",
+    reports: ["design: 130 interrupted"],
+    does: "stalls at a blob; then Ctrl-C",
+    right: "ends within seconds, with 130 or by the signal; nothing is taken for the image",
+    upstream: (world) => {
+      world.stuck = new Promise((resolve) => (world.reached = resolve));
+      return [on("GET blob", async (exchange, next) => (world.reached("SIGINT"), { ...(await next()), stall: 100 }))];
+    },
+    how: (world) => ({ ends: world.stuck }),
+    expect: [
+      asks("upstream", "GET blob", 1, 20),
+      (seen) =>
+        [130, "SIGINT", ...(seen.client === "mesh" ? [] : [1])].includes(seen.runs[0].code)
+          ? undefined
+          : `ended with ${seen.runs[0].code}`,
+      within(5),
+      holdsNothing(),
     ],
   },
   {

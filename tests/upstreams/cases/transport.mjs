@@ -6,6 +6,22 @@ const tag = (world) => `${world.upstream.address}/team/base:v1`;
 
 export const transport = [
   {
+    name: "h2-stream-reset",
+    reports: ["tiiuae/ghaf-infra#1115", "bazel-contrib/rules_img#762"],
+    tls: true,
+    h2: true,
+    does: "speaks HTTP/2 and resets the stream of a layer of 4 MB in its middle, once",
+    right: "goes on, over HTTP/2 or 1.1",
+    image: (make) => make.large(4_000_000),
+    upstream: (world) => [
+      on("GET blob", async (exchange, next) => ({ ...(await next()), cut: 2_000_000 }), {
+        where: ({ reference }) => reference === world.image.largest,
+        times: 1,
+      }),
+    ],
+    expect: [done, holds()],
+  },
+  {
     name: "head-refused",
     reports: ["moby/buildkit: HEAD refused with 405"],
     source: tag,

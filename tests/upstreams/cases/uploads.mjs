@@ -1,15 +1,5 @@
 // F. The destination: the mesh's registry, as real ones are.
-import {
-  asks,
-  done,
-  fails,
-  fetchesOnce,
-  holds,
-  holdsNothing,
-  orNames,
-  requests,
-  says,
-} from "../expect.mjs";
+import { asks, done, fails, fetchesOnce, holds, holdsNothing, orNames, requests, says } from "../expect.mjs";
 import { bearer, breakOff, error, headers, on } from "../rules.mjs";
 
 const location = (change) =>
