@@ -96,6 +96,11 @@ std::vector<std::string> Buildah::command(std::vector<std::string> words) const 
   if (!driver_.empty()) {
     out.insert(out.end(), {"--root", settings_.folder + "/storage", "--runroot",
                            settings_.folder + "/run", "--storage-driver", driver_});
+    if (driver_ == "overlay") {
+      // Otherwise a build that is killed leaves the storage mounted, and the state cannot be
+      // removed.
+      out.insert(out.end(), {"--storage-opt", "overlay.skip_mount_home=true"});
+    }
   }
   out.insert(out.end(), std::make_move_iterator(words.begin()),
              std::make_move_iterator(words.end()));

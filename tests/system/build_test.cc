@@ -321,6 +321,9 @@ TEST_F(BuildTest, AnInterruptedBuildLeavesNothingBehind) {
   EXPECT_TRUE(fs::is_empty(directory_.path() / ".mesh/builder/work"));
   write("a/Containerfile", "FROM " + upstream_->base(1) + "\n");
   EXPECT_EQ(built(build()), 1U);
+  EXPECT_THAT(os::read_file("/proc/mounts", 1U << 22U).value_or(""),
+              Not(HasSubstr(directory_.path().string())))
+      << "nothing stays mounted";
 }
 
 TEST_F(BuildTest, TheStateIsNoPartOfAContext) {
