@@ -213,7 +213,7 @@ export const held = [
         [130, "SIGINT", ...(seen.client === "mesh" ? [] : [1])].includes(seen.runs[0].code)
           ? undefined
           : `ended with ${seen.runs[0].code}`,
-      within(5),
+      within(10),
       holdsNothing(),
     ],
   },

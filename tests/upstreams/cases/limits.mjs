@@ -51,7 +51,7 @@ export const limits = [
     right: "the whole host is left alone, not this one request",
     image: (make) => make.base(),
     upstream: () => [on("GET blob", () => tooFast({ "Retry-After": "1" }), { times: 1 })],
-    expect: [done, holds(), waits("upstream", 429, 980, 200)],
+    expect: [done, holds(), waits("upstream", 429, 980, 400)],
   },
   {
     name: "503-with-seconds",
