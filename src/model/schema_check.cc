@@ -90,9 +90,9 @@ constexpr std::array kKeywords = {
 constexpr std::size_t kDeepest = 200;
 
 const std::vector<std::string>& type_names() {
-  static const std::vector<std::string> names = {"array",  "boolean", "integer", "null",
-                                                 "number", "object",  "string"};
-  return names;
+  static const std::vector<std::string> kNames = {"array",  "boolean", "integer", "null",
+                                                  "number", "object",  "string"};
+  return kNames;
 }
 
 bool all_strings(const Json& list) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include <fmt/format.h>
+
 #include "base/base64.h"
 #include "os/random.h"
 #include "tests/support/nats_server.h"

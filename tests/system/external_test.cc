@@ -118,7 +118,6 @@ TEST_P(ExternalTest, ATestThatFailsLeavesTheFileAsItWas) {
 TEST_P(ExternalTest, AReloadThatFailsPutsTheOldFileBack) {
   introduce();
   const auto before = config();
-  const auto program = test::server_program(GetParam()).string();
   declare("reload = [\"false\"]\n");
   write(root() / "m/module.toml", "emits = [\"placed\", \"paid\"]\nconsumes = [\"m.placed\"]\n");
   const auto refused = mesh({"push"});

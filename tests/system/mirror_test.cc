@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <fmt/format.h>
+
 #include "os/process.h"
 #include "tests/support/made_image.h"
 #include "tests/support/registry_process.h"
