@@ -24,6 +24,8 @@ const char* code_name(Code code) {
       return "unsupported";
     case Code::Interrupted:
       return "interrupted";
+    case Code::Resource:
+      return "resource";
     case Code::Internal:
       return "internal";
   }
@@ -31,9 +33,9 @@ const char* code_name(Code code) {
 }
 
 Code code_named(std::string_view name) {
-  for (const Code code :
-       {Code::InvalidArgument, Code::Usage, Code::NotFound, Code::Conflict, Code::PermissionDenied,
-        Code::Unavailable, Code::Timeout, Code::Corrupt, Code::Unsupported, Code::Interrupted}) {
+  for (const Code code : {Code::InvalidArgument, Code::Usage, Code::NotFound, Code::Conflict,
+                          Code::PermissionDenied, Code::Unavailable, Code::Timeout, Code::Corrupt,
+                          Code::Unsupported, Code::Interrupted, Code::Resource}) {
     if (name == code_name(code)) {
       return code;
     }

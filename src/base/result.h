@@ -22,6 +22,7 @@ enum class Code {
   Corrupt,           // what was read is damaged
   Unsupported,       // this version, machine or server cannot do it
   Interrupted,       // the operator stopped it
+  Resource,          // of this machine: the disk is full or fails, no memory, no descriptors
   Internal,          // a defect of Mesh
 };
 

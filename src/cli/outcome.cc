@@ -32,6 +32,7 @@ int exit_code_of(Code code) {
     case Code::PermissionDenied:
     case Code::Timeout:
     case Code::Unsupported:
+    case Code::Resource:
     case Code::Internal:
       return exit_code::kFailed;
   }

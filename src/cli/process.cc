@@ -70,7 +70,7 @@ Status ProcessConsole::out(std::string_view text) {
   if (error == 0) {
     return {};
   }
-  return fail(error == EPIPE ? Code::Unavailable : Code::Internal,
+  return fail(error == EPIPE ? Code::Unavailable : Code::Resource,
               fmt::format("stdout cannot be written: {}", std::strerror(error)));
 }
 

@@ -78,7 +78,7 @@ TEST_F(Crash, KilledAnywhereTheRecordsAreWhole) {
   EXPECT_EQ(inventory.unfinished().value(), std::nullopt);
 }
 
-// A disk that is full at any byte: the push fails as Unavailable and the records are as before. (A
+// A disk that is full at any byte: the push fails as Resource and the records are as before. (A
 // limit on the size of files stands for the disk.)
 TEST_F(Crash, AFullDiskLosesNothing) {
   create();
@@ -98,7 +98,7 @@ TEST_F(Crash, AFullDiskLosesNothing) {
     ::waitpid(child, &status, 0);
     ASSERT_TRUE(WIFEXITED(status)) << room;
     if (WEXITSTATUS(status) != 0) {
-      EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(Code::Unavailable) + 1) << room;
+      EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(Code::Resource) + 1) << room;
       ++refused;
     }
     Inventory inventory = reopen().value();

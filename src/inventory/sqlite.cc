@@ -33,14 +33,14 @@ Error sqlite_error(int code, std::string_view text) {
       return error_of(Code::Corrupt, "the inventory is damaged", text, kRestoreHint);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return error_of(Code::Unavailable, "another process keeps the inventory to itself", text,
+      return error_of(Code::Conflict, "another process keeps the inventory to itself", text,
                       "wait until it has ended, then do it again");
     case SQLITE_FULL:
-      return error_of(Code::Unavailable, "no room for the inventory", text,
+      return error_of(Code::Resource, "no room for the inventory", text,
                       "make room on the disk, then do it again");
     case SQLITE_IOERR:
     case SQLITE_NOMEM:
-      return error_of(Code::Unavailable, "the inventory could not be read or written", text, "");
+      return error_of(Code::Resource, "the inventory could not be read or written", text, "");
     case SQLITE_PERM:
     case SQLITE_READONLY:
     case SQLITE_CANTOPEN:

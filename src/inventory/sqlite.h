@@ -92,8 +92,8 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
-/// What a result code of SQLite is to us: Corrupt, PermissionDenied, Unavailable (busy, full, I/O)
-/// or Internal. `text` is SQLite's own.
+/// What a result code of SQLite is to us: Corrupt, PermissionDenied, Conflict (busy), Resource
+/// (full, I/O) or Internal. `text` is SQLite's own.
 [[nodiscard]] Error sqlite_error(int code, std::string_view text);
 
 }  // namespace mesh::inventory

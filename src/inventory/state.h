@@ -57,7 +57,7 @@ struct NewState {
 
 /// Makes the directory, the keys and the inventory. The inventory comes last, so that what was
 /// killed on the way is simply made again. `clock` and `random` are borrowed for the state's life.
-/// Errors: Conflict (there is a state already), PermissionDenied, Unavailable.
+/// Errors: Conflict (there is a state already), PermissionDenied, Resource.
 [[nodiscard]] Result<NewState> create_state(const std::string& root, const std::string& mesh_name,
                                             const os::Clock& clock, os::Random& random);
 

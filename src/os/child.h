@@ -16,7 +16,7 @@ struct ChildStreams {
   Fd our_err;
 };
 
-/// Errors: Unavailable (no descriptors left).
+/// Errors: Resource (no descriptors left).
 [[nodiscard]] Result<ChildStreams> open_streams(const SpawnOptions& options);
 
 /// fork and exec: returns the child's pid once the program has begun. Errors: as Process::spawn.

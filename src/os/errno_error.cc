@@ -31,6 +31,14 @@ Code code_of(int number) {
     case ENOSYS:
     case EOPNOTSUPP:
       return Code::Unsupported;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EIO:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+      return Code::Resource;
     case ETIMEDOUT:
       return Code::Timeout;
     default:

@@ -24,7 +24,7 @@ class LinePump {
   using OnEnd = std::function<void()>;
   static constexpr std::size_t kLongestLine = 16384;
 
-  /// Errors: Unavailable (no descriptors left).
+  /// Errors: Resource (no descriptors left).
   [[nodiscard]] static Result<std::unique_ptr<LinePump>> start();
   LinePump(const LinePump&) = delete;
   LinePump& operator=(const LinePump&) = delete;

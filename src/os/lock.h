@@ -24,7 +24,7 @@ class Lock {
   /// Takes the lock at once or says who has it (a holder that has not written its name yet is given
   /// a quarter of a second to do so). The file is made (mode 0600) where it is missing;
   /// a symbolic link is refused. Errors: Conflict (the message names the holder's verb, pid and
-  /// since when), PermissionDenied, NotFound (no such directory), Unavailable.
+  /// since when), PermissionDenied, NotFound (no such directory), Resource.
   [[nodiscard]] static Result<Lock> take(const std::string& path, const std::string& verb,
                                          const std::string& since);
 

@@ -15,10 +15,10 @@ namespace mesh::os {
 /// `path` becomes `path.1` (the older one goes) and a new `path` begins. One writer.
 class LogFile {
  public:
-  /// Appends to what is there; mode 0600. Errors: NotFound, PermissionDenied, Unavailable.
+  /// Appends to what is there; mode 0600. Errors: NotFound, PermissionDenied, Resource.
   [[nodiscard]] static Result<LogFile> open(const std::string& path, std::uint64_t most);
 
-  /// Appends `bytes`; a piece longer than `most` is cut. Errors: Unavailable (disk full: the piece
+  /// Appends `bytes`; a piece longer than `most` is cut. Errors: Resource (disk full: the piece
   /// is lost, the next is tried again).
   [[nodiscard]] Status write(std::string_view bytes);
 

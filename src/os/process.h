@@ -62,7 +62,7 @@ struct ExitStatus {
 class Process {
  public:
   /// Errors: NotFound (no such program or directory), PermissionDenied, InvalidArgument (empty
-  /// argv, a NUL in it), Unavailable (no memory, too many processes).
+  /// argv, a NUL in it), Resource (no memory, too many processes).
   [[nodiscard]] static Result<Process> spawn(const SpawnOptions& options);
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) noexcept;
