@@ -20,11 +20,12 @@ Result<std::string> lock_file(const controller::Location& location) {
 
 Result<Outcome> run_backup(Context& context, const Arguments& arguments) {
   const auto given = arguments.positional("FILE").value_or("");
+  MESH_TRY(const auto file, os::file_to_replace(context.absolute(given)));
   MESH_TRY(const auto declared, declarations(context));
   MESH_TRY(auto state, open_state(context, declared));
   MESH_TRY(const auto lock, lock_file(declared.location));
   MESH_TRY(const auto bytes, inventory::make_backup(state, lock, context.random));
-  MESH_CHECK(os::write_file_atomic(context.absolute(given), bytes, os::kPrivateFile));
+  MESH_CHECK(os::write_file_atomic(file, bytes, os::kPrivateFile));
   Outcome outcome;
   outcome.text =
       fmt::format("wrote {} ({} bytes); only the recovery key opens it\n", given, bytes.size());

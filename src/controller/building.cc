@@ -112,7 +112,11 @@ class BuildRun {
         return std::ranges::find(used, entry.first) == used.end();
       });
     }
-    return lock == before ? Status{} : os::write_file_atomic(path, lock.text(), os::kOrdinaryFile);
+    if (lock == before) {
+      return Status{};
+    }
+    MESH_TRY(const auto file, os::file_to_replace(path));
+    return os::write_file_atomic(file, lock.text(), os::kOrdinaryFile);
   }
 
   /// Which components have changed. What cannot be told of one is its trouble alone.

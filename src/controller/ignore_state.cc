@@ -30,13 +30,6 @@ bool names(std::string_view text, std::string_view directory) {
   return std::ranges::any_of(lines, [&](std::string_view line) { return core(line) == directory; });
 }
 
-/// The file that is meant: a symbolic link stays one.
-std::string file_of(const std::string& path) {
-  std::error_code failed;
-  const auto target = fs::canonical(path, failed);
-  return failed ? path : target.string();
-}
-
 mode_t mode_of(const std::string& path) {
   struct stat found{};
   return stat(path.c_str(), &found) == 0 ? found.st_mode & 0777U : os::kOrdinaryFile;
@@ -49,7 +42,7 @@ Result<bool> ignore_state(const Location& location) {
   if (relative.empty() || relative == "." || *relative.begin() == "..") {
     return false;
   }
-  const auto path = file_of(location.root + "/.gitignore");
+  MESH_TRY(const auto path, os::file_to_replace(location.root + "/.gitignore"));
   std::string text;
   if (os::exists(path)) {
     MESH_TRY(text, os::read_file(path, kLargestIgnore));

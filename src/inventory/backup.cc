@@ -153,6 +153,7 @@ Result<Identity> put_back(const std::string& root, const Archive& files, const o
 }  // namespace
 
 Result<std::string> make_backup(State& state, std::string_view lock_file, os::Random& random) {
+  MESH_CHECK(state.inventory.verify());
   Archive files;
   MESH_TRY(files[kDatabase], state.inventory.snapshot());
   files[kSealKey] = state.seal_key.bytes().reveal();

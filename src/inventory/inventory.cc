@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/digest.h"
+#include "base/text.h"
 #include "inventory/migrate.h"
 #include "inventory/parts.h"
 #include "os/errno_error.h"
@@ -36,6 +38,19 @@ Status make_empty_file(const std::string& path) {
   const os::Fd fd(
       ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, os::kPrivateFile));
   return fd.valid() ? Status() : Status(os::fail_errno(path, errno));
+}
+
+// SQLite keeps its journal beside the file, also for who only reads.
+Status check_writable(const std::string& directory) {
+  if (::access(directory.c_str(), W_OK) == 0) {
+    return {};
+  }
+  const bool read_only = errno == EROFS;
+  return fail(Code::PermissionDenied,
+              directory + " cannot be written, and reading the inventory needs that too",
+              read_only
+                  ? "its file system is read-only: copy the directory and name it with --state"
+                  : "run as the user who owns it, or make it writable: chmod u+w " + directory);
 }
 
 Status insert_identity(Database& database, const Identity& identity, std::string_view key_check) {
@@ -82,6 +97,55 @@ Result<std::string> check_key(Database& database, const secrets::SealKey& key) {
   return mesh_id;
 }
 
+Status verify_pages(Database& database) {
+  MESH_TRY(Statement check, database.prepare("PRAGMA integrity_check(1)"));
+  MESH_TRY(bool row, check.step());
+  if (!row || check.text(0) != "ok") {
+    return std::unexpected(sqlite_error(SQLITE_CORRUPT, row ? check.text(0) : "no answer"));
+  }
+  MESH_TRY(Statement references, database.prepare("PRAGMA foreign_key_check"));
+  MESH_TRY(row, references.step());
+  if (row) {
+    return std::unexpected(sqlite_error(SQLITE_CORRUPT, "a reference leads nowhere"));
+  }
+  return {};
+}
+
+std::unexpected<Error> damaged(const std::string& what) {
+  return std::unexpected(sqlite_error(SQLITE_CORRUPT, what));
+}
+
+// A page may be whole and what is in it not.
+Status verify_sealed(const Inventory::Parts& parts, Database& database) {
+  MESH_TRY(Statement select,
+           database.prepare("SELECT 'credential/' || principal, sealed FROM credential UNION ALL "
+                            "SELECT 'module-key/' || module, sealed FROM module_key UNION ALL "
+                            "SELECT 'secret/' || module || '/' || name, sealed FROM secret"));
+  for (;;) {
+    MESH_TRY(const bool row, select.step());
+    if (!row) {
+      return {};
+    }
+    const auto place = select.text(0);
+    if (!parts.open(select.blob(1), place)) {
+      return damaged("what is sealed as " + printable(place) + " does not open");
+    }
+  }
+}
+
+Status verify_hashes(Database& database) {
+  MESH_TRY(Statement select, database.prepare("SELECT hash, bytes FROM blob"));
+  for (;;) {
+    MESH_TRY(const bool row, select.step());
+    if (!row) {
+      return {};
+    }
+    if (sha256_hex(select.blob(1)) != select.text(0)) {
+      return damaged("the bytes of an accepted file are not those that were accepted");
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::string> Inventory::Parts::seal(std::string_view plain, const std::string& place) const {
@@ -123,6 +187,7 @@ Result<Inventory> Inventory::create(const std::string& path, const secrets::Seal
 Result<Inventory> Inventory::open(const std::string& path, const secrets::SealKey& key,
                                   const os::Clock& clock, os::Random& random) {
   MESH_CHECK(os::check_private_file(path));
+  MESH_CHECK(check_writable(os::dir_name(path)));
   MESH_TRY(Database database, Database::open(path));
   MESH_CHECK(configure(database));
   MESH_CHECK(migrate(database, path, migrations()));
@@ -160,17 +225,9 @@ Result<std::string> Inventory::snapshot() {
 }
 
 Status Inventory::verify() {
-  MESH_TRY(Statement check, parts_->database.prepare("PRAGMA integrity_check(1)"));
-  MESH_TRY(bool row, check.step());
-  if (!row || check.text(0) != "ok") {
-    return std::unexpected(sqlite_error(SQLITE_CORRUPT, row ? check.text(0) : "no answer"));
-  }
-  MESH_TRY(Statement references, parts_->database.prepare("PRAGMA foreign_key_check"));
-  MESH_TRY(row, references.step());
-  if (row) {
-    return std::unexpected(sqlite_error(SQLITE_CORRUPT, "a reference leads nowhere"));
-  }
-  return {};
+  MESH_CHECK(verify_pages(parts_->database));
+  MESH_CHECK(verify_sealed(*parts_, parts_->database));
+  return verify_hashes(parts_->database);
 }
 
 }  // namespace mesh::inventory

@@ -21,8 +21,8 @@ inline constexpr std::size_t kLargestSecret = 64U << 10U;
 /// The records of one mesh, in one SQLite file of mode 0600; what is secret in it is sealed under a
 /// key that is not in it. Readers never wait for a writer. One object is one connection: use it
 /// from one thread at a time. Every function may also fail with Corrupt (a damaged file; the hint
-/// says how to go back to a backup), Unavailable (disk full, I/O, another writer for longer than 10
-/// s).
+/// says how to go back to a backup), Resource (disk full, I/O), Conflict (another writer for
+/// longer than 10 s).
 class Inventory {
  public:
   /// Creates the file with its identity, all or nothing. `clock` and `random` are borrowed for
@@ -72,8 +72,8 @@ class Inventory {
 
   // Secrets of modules.
 
-  /// Keeps a value byte-exact. Errors: InvalidArgument (longer than 64 KiB, or a name that cannot
-  /// be a variable's or a file's: `[A-Za-z_][A-Za-z0-9_]*`, at most 128).
+  /// Keeps a value byte-exact. Errors: InvalidArgument (longer than 64 KiB, or a name that no
+  /// declaration can have, model::parse_secret_name).
   [[nodiscard]] Status set_secret(const SecretName& name, const secrets::Secret& value);
   /// Errors: NotFound.
   [[nodiscard]] Status remove_secret(const SecretName& name);
@@ -127,7 +127,8 @@ class Inventory {
 
   /// A consistent copy of the whole database as bytes, whatever others write meanwhile.
   [[nodiscard]] Result<std::string> snapshot();
-  /// Reads every page and follows every reference. Errors: Corrupt.
+  /// Reads every page, follows every reference, opens what is sealed and hashes what is kept by its
+  /// hash. Errors: Corrupt.
   [[nodiscard]] Status verify();
 
   struct Parts;  // defined in the room's own parts.h

@@ -1,32 +1,14 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/digest.h"
 #include "base/text.h"
 #include "inventory/parts.h"
+#include "model/env.h"
 
 namespace mesh::inventory {
 namespace {
 
-constexpr std::size_t kLongestName = 128;
 constexpr std::size_t kModuleKeyBytes = 32;
-
-bool is_name_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '-' || c == '.';
-}
-
-// It becomes a file's name in the module's directory of secrets.
-Status check_secret_name(const std::string& name) {
-  const bool valid = !name.empty() && name.size() <= kLongestName && name[0] != '.' &&
-                     std::ranges::all_of(name, is_name_character);
-  if (!valid) {
-    return fail(Code::InvalidArgument, "no name for a secret: " + printable(name),
-                "use letters, digits, `_`, `-` and `.`, at most 128, beginning with none of `.`");
-  }
-  return {};
-}
 
 std::string place_of(const SecretName& name) {
   return "secret/" + name.module + "/" + name.name;
@@ -63,7 +45,7 @@ Result<std::optional<secrets::Secret>> stored_key(Inventory::Parts& parts,
 }  // namespace
 
 Status Inventory::set_secret(const SecretName& name, const secrets::Secret& value) {
-  MESH_CHECK(check_secret_name(name.name));
+  MESH_CHECK(model::parse_secret_name(name.name));  // what no declaration can name serves nobody
   if (value.size() > kLargestSecret) {
     return fail(Code::InvalidArgument, fmt::format("the value of {} has {} bytes, more than 65536",
                                                    shown(name), value.size()));

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 
 #include "os/errno_error.h"
 #include "os/fd.h"
@@ -129,6 +130,48 @@ Status write_file_atomic(const std::string& path, std::string_view bytes, mode_t
     return fail_errno(path, number);
   }
   return sync_dir(dir_name(path));
+}
+
+namespace {
+
+constexpr int kMostLinks = 40;  // as the kernel follows
+
+const char* kind_text(mode_t mode) {
+  if (S_ISDIR(mode)) {
+    return "a directory";
+  }
+  if (S_ISFIFO(mode)) {
+    return "a pipe";
+  }
+  return S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+}  // namespace
+
+Result<std::string> file_to_replace(const std::string& path) {
+  std::string at = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    struct stat info{};
+    if (::lstat(at.c_str(), &info) != 0) {
+      return errno == ENOENT ? Result<std::string>(at) : fail_errno(path, errno);
+    }
+    if (S_ISREG(info.st_mode)) {
+      return at;
+    }
+    if (!S_ISLNK(info.st_mode)) {
+      return fail(
+          Code::InvalidArgument,
+          fmt::format("{}: is {}, and a file would take its place", path, kind_text(info.st_mode)),
+          "give the name of a file");
+    }
+    std::error_code failed;
+    const auto target = std::filesystem::read_symlink(at, failed);
+    if (failed) {
+      return fail_errno(path, failed.value());
+    }
+    at = (std::filesystem::path(dir_name(at)) / target).string();
+  }
+  return fail_errno(path, ELOOP);
 }
 
 bool exists(const std::string& path) {

@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "os/errno_error.h"
 #include "os/fd.h"
 
 namespace mesh::os {
@@ -49,6 +50,30 @@ TEST_F(Files, ReplacesALinkInsteadOfFollowingIt) {
   ASSERT_TRUE(write_file_atomic(at("link"), "new", 0644).has_value());
   EXPECT_EQ(read_file(at("target"), 9).value(), "old");
   EXPECT_EQ(read_file(at("link"), 9).value(), "new");
+}
+
+TEST_F(Files, WhatIsReplacedIsAFileOrNothingAndBehindItsLinks) {
+  ASSERT_TRUE(make_dirs(at("inner")).has_value());
+  ASSERT_TRUE(write_file_atomic(at("inner/target"), "old", 0644).has_value());
+  ASSERT_EQ(::symlink("inner/second", at("first").c_str()), 0);
+  ASSERT_EQ(::symlink("target", at("inner/second").c_str()), 0);
+  EXPECT_EQ(file_to_replace(at("first")).value(), at("inner/target"));
+  EXPECT_EQ(file_to_replace(at("new")).value(), at("new"));
+  ASSERT_EQ(::symlink("inner/nothing", at("dangling").c_str()), 0);
+  EXPECT_EQ(file_to_replace(at("dangling")).value(), at("inner/nothing"));
+  ASSERT_EQ(::symlink("circle", at("circle").c_str()), 0);
+  ASSERT_EQ(::mkfifo(at("fifo").c_str(), 0600), 0);
+  ASSERT_EQ(::symlink("/dev/null", at("null").c_str()), 0);
+  for (const auto& path : {at("circle"), at("fifo"), at("null"), dir_, std::string("/dev/null")}) {
+    EXPECT_EQ(file_to_replace(path).error().code, Code::InvalidArgument) << path;
+  }
+}
+
+TEST_F(Files, AFullDiskIsThisMachinesAffair) {
+  for (const int number : {ENOSPC, EDQUOT, EIO, EMFILE}) {
+    EXPECT_EQ(errno_error("x", number).code, Code::Resource) << number;
+  }
+  EXPECT_EQ(errno_error("x", ECONNREFUSED).code, Code::Unavailable);
 }
 
 TEST_F(Files, LeavesNothingBehindWhereAWriteFails) {
