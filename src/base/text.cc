@@ -102,15 +102,24 @@ std::size_t utf8_sequence(std::string_view s) {
 
 }  // namespace
 
-bool is_utf8(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const std::size_t length = utf8_sequence(bytes);
+std::size_t utf8_prefix(std::string_view bytes) {
+  std::size_t at = 0;
+  while (at < bytes.size()) {
+    const std::size_t length = utf8_sequence(bytes.substr(at));
     if (length == 0) {
-      return false;
+      break;
     }
-    bytes.remove_prefix(length);
+    at += length;
   }
-  return true;
+  return at;
+}
+
+bool is_utf8(std::string_view bytes) {
+  return utf8_prefix(bytes) == bytes.size();
+}
+
+std::string counted(std::uint64_t number, std::string_view word) {
+  return fmt::format("{} {}{}", number, word, number == 1 ? "" : "s");
 }
 
 std::string printable(std::string_view text, std::size_t most) {

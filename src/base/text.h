@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,12 @@ namespace mesh {
 /// most a third of its length, at least 1, and less than all of it), or an empty string. Ties go to
 /// the first candidate.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> candidates);
+
+/// `1 module`, `2 modules`.
+[[nodiscard]] std::string counted(std::uint64_t number, std::string_view word);
+
+/// How many of the first bytes are well-formed UTF-8: all of them where all are.
+[[nodiscard]] std::size_t utf8_prefix(std::string_view bytes);
 
 /// True where `bytes` are well-formed UTF-8 (no overlong forms, surrogates or values past
 /// U+10FFFF).

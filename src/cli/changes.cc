@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace mesh::cli {
 
 namespace {
@@ -35,7 +37,7 @@ Json changes_json(std::span<const plan::Change> changes) {
 }
 
 std::string changes_text(std::span<const plan::Change> changes) {
-  std::map<std::string, int> grants_of_new;
+  std::map<std::string, std::uint64_t> grants_of_new;
   for (const auto& change : changes) {
     if (change.kind == plan::Kind::User && change.action == plan::Action::Create) {
       grants_of_new[change.name] = 0;
@@ -55,8 +57,8 @@ std::string changes_text(std::span<const plan::Change> changes) {
     }
     text += plan::to_text(change);
     const auto user = grants_of_new.find(change.name);
-    if (change.kind == plan::Kind::User && user != grants_of_new.end()) {
-      text += fmt::format(" (with {} grants)", user->second);
+    if (change.kind == plan::Kind::User && user != grants_of_new.end() && user->second > 0) {
+      text += fmt::format(" (with {})", counted(user->second, "grant"));
     }
     text += "\n";
   }

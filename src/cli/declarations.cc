@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/text.h"
+
 namespace mesh::cli {
 
 namespace {
@@ -28,10 +30,6 @@ Json problem_json(const Problem& problem) {
           {"code", problem.code},
           {"message", problem.message},
           {"hint", text_or_null(problem.hint)}};
-}
-
-std::string counted(std::size_t count, std::string_view word) {
-  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
 std::string verdict(std::span<const Problem> problems) {

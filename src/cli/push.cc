@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/changes.h"
 #include "cli/declarations.h"
 #include "cli/verbs.h"
@@ -24,10 +25,6 @@ Json nodes_json(const model::Mesh& mesh) {
   return nodes;
 }
 
-std::string count(std::size_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
 Outcome pushed(const controller::PushReport& report, const model::Mesh& mesh) {
   Outcome outcome;
   outcome.document = Json{
@@ -39,8 +36,9 @@ Outcome pushed(const controller::PushReport& report, const model::Mesh& mesh) {
   outcome.text = report.changes.empty()
                      ? fmt::format("nothing to change: push {} is in force\n", report.number)
                      : fmt::format("push {} is in force\n", report.number);
-  outcome.text += fmt::format("{} can hear a declaration, {} can hear what they consume\n",
-                              count(report.machines, "machine"), count(report.modules, "module"));
+  outcome.text +=
+      fmt::format("{} can hear a declaration, {} can hear what they consume\n",
+                  counted(report.machines, "machine"), counted(report.modules, "module"));
   for (const auto& note : report.notes) {
     outcome.diagnostics += "note: " + note + "\n";
   }

@@ -119,7 +119,8 @@ std::string components_text(const StatusView& view, const model::Node& node,
     text += fmt::format("    {:<32} {}", module.name.text() + "." + component.name.text(),
                         state != nullptr ? state->state : "unknown");
     if (state != nullptr) {
-      text += fmt::format("  since {}, {} restarts", state->since, state->restarts);
+      text += fmt::format("  since {}, {}", state->since,
+                          counted(static_cast<std::uint64_t>(state->restarts), "restart"));
       text += state->because.empty() ? "" : ": " + state->because;
     }
     text += "\n";
@@ -134,9 +135,9 @@ std::string bus_text(const StatusView& view) {
   if (!bus.running) {
     return "bus: not reached" + (bus.failure ? " (" + bus.failure->message + ")" : "") + "\n";
   }
-  return fmt::format("bus: nats-server {} at {}, {} streams, {} consumers, {} bytes\n",
-                     join(bus.versions, ", "), join(bus.urls, ","), bus.streams, bus.consumers,
-                     bus.storage);
+  return fmt::format("bus: nats-server {} at {}, {}, {}, {} bytes\n", join(bus.versions, ", "),
+                     join(bus.urls, ","), counted(bus.streams, "stream"),
+                     counted(bus.consumers, "consumer"), bus.storage);
 }
 
 /// Nothing where the mesh needs none and none runs.
@@ -185,10 +186,7 @@ std::string node_state(const StatusView& view, const model::Node& node) {
       if (state != nullptr && (state->state == "failed" || state->state == "backoff")) {
         return "failed";
       }
-      const bool done =
-          state != nullptr &&
-          (state->state == "running" ||
-           (state->state == "stopped" && component.restart != model::Restart::Always));
+      const bool done = state != nullptr && controller::as_declared(*state, component);
       converging = converging || !done;
     }
   }

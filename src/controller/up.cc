@@ -73,10 +73,9 @@ Status push_now(inventory::State& state, const Location& location, const model::
   push_options.yes = options.yes;
   push_options.by = operator_name();
   MESH_TRY(const auto report, push(state, location, reading, push_options, edges, steps));
-  say(
-      fmt::format("push {} is in force: {} machines can hear a declaration, {} modules can hear "
-                  "what they consume",
-                  report.number, report.machines, report.modules));
+  say(fmt::format("push {} is in force: {} can hear a declaration, {} can hear what they consume",
+                  report.number, counted(report.machines, "machine"),
+                  counted(report.modules, "module")));
   for (const auto& setting : report.after_restart) {
     say("note: " + setting.text());
   }
