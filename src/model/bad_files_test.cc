@@ -49,7 +49,10 @@ TEST(BadFiles, NulBytes) {
 
 TEST(BadFiles, NotUtf8) {
   EXPECT_EQ(problems_of("mesh = \"home\"\n# gr\xFC\xDF"s + "e\n"),
-            "mesh.toml:2:1: error: this line is not UTF-8 text (save the file as UTF-8) "
+            "mesh.toml:2:5: error: from here it is no UTF-8 text (save the file as UTF-8) "
+            "[not-utf8]\n");
+  EXPECT_EQ(problems_of("mesh = \"h\xC3\xB6\xFF\"\n"s),
+            "mesh.toml:1:11: error: from here it is no UTF-8 text (save the file as UTF-8) "
             "[not-utf8]\n");
   EXPECT_EQ(problems_of("\xFF\xFEm\x01"s),
             "mesh.toml:1:1: error: the file is UTF-16, TOML is UTF-8 (save the file as UTF-8) "

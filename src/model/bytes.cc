@@ -19,17 +19,15 @@ Place line_of(std::string_view bytes, std::size_t offset, const Source& source) 
   return {source.file, static_cast<int>(line), static_cast<int>(offset - start) + 1};
 }
 
-/// The offset of the first line that is not UTF-8.
-std::size_t first_bad_line(std::string_view bytes) {
-  std::size_t start = 0;
-  while (start < bytes.size()) {
-    const auto end = std::min(bytes.find('\n', start), bytes.size());
-    if (!is_utf8(bytes.substr(start, end - start))) {
-      break;
-    }
-    start = end + 1;
-  }
-  return start;
+/// A column counts characters, and only what stands before it is known to be any.
+Place character_of(std::string_view bytes, std::size_t offset, const Source& source) {
+  auto place = line_of(bytes, offset, source);
+  const auto start = offset - static_cast<std::size_t>(place.column - 1);
+  place.column =
+      1 + static_cast<int>(std::ranges::count_if(bytes.substr(start, offset - start), [](char c) {
+        return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+      }));
+  return place;
 }
 
 bool is_ascii(std::string_view bytes) {
@@ -41,8 +39,8 @@ bool check_utf8(std::string_view bytes, const Source& source) {
     return true;
   }
   const bool utf16 = bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF");
-  source.report.error(line_of(bytes, first_bad_line(bytes), source), "not-utf8",
-                      utf16 ? "the file is UTF-16, TOML is UTF-8" : "this line is not UTF-8 text",
+  source.report.error(character_of(bytes, utf16 ? 0 : utf8_prefix(bytes), source), "not-utf8",
+                      utf16 ? "the file is UTF-16, TOML is UTF-8" : "from here it is no UTF-8 text",
                       "save the file as UTF-8");
   return false;
 }

@@ -118,6 +118,17 @@ void check_from(const Crossing& crossing, const Seat& seat) {
   }
 }
 
+void check_subjects(const Crossing& crossing, const ModuleFile& file) {
+  for (const auto& [event, subject] : file.subjects) {
+    if (!crossing.broken.contains(&file) && !emits(file.emits, event.text())) {
+      crossing.report.error(
+          subject.place, "event-not-emitted",
+          fmt::format("subjects names \"{}\", which the module does not emit", event.text()),
+          event_hint(crossing, file.emits, "", event.text()));
+    }
+  }
+}
+
 void check_consumes(const Crossing& crossing, const ModuleFile& file) {
   for (const auto& consume : file.consumes) {
     check_event(crossing, consume.event, consume.place);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "model/addresses.h"
 #include "model/cross_check.h"
 
 namespace mesh::model {
@@ -25,6 +26,26 @@ void check_each(const Crossing& crossing, const Module& module) {
 }
 
 }  // namespace
+
+/// Which machine is the controller's is not declared, and under `mesh up` it is every node's.
+void Placing::check_mesh_ports(const Port& port, const Module& module, const Component& component) {
+  const auto& mesh = crossing_.mesh;
+  const auto check = [&](bool managed, const std::string& listen, const char* what) {
+    const auto address = managed ? parse_host_port(listen) : Result<HostPort>(HostPort{});
+    if (port.udp || !address || address->port != port.host || port.host == 0) {
+      return;
+    }
+    crossing_.report.warning(
+        port.place, "port-of-mesh",
+        fmt::format("port {} of component \"{}\" of module \"{}\" is the one that the managed {} "
+                    "listens on",
+                    port.host, component.name.text(), module.name.text(), what),
+        "on the controller's machine one of them does not start; choose another, or another "
+        "listen");
+  };
+  check(mesh.bus.managed, mesh.bus.listen_or_default(), "bus");
+  check(mesh.registry.managed && mesh.registry.declared, mesh.registry.listen, "registry");
+}
 
 void Placing::take(const std::string& node, NodePorts& ports, const Taken& taken) {
   auto& others = ports[taken.port->host];
@@ -49,6 +70,7 @@ void Placing::check(const Module& module) {
   check_each(crossing_, module);
   for (const auto& component : module.file->components) {
     for (const auto& port : component.ports) {
+      check_mesh_ports(port, module, component);
       for (const auto& node : module.on) {
         if (port.host != 0) {
           take(node.text(), nodes_[node.text()], {&port, &module, &component});

@@ -75,6 +75,7 @@ void check_module(const Crossing& crossing, Placing& placing, CheckedFiles& file
   // What a file says of others is the same for all modules that share it.
   if (files.insert(module.file.get()).second) {
     check_consumes(crossing, *module.file);
+    check_subjects(crossing, *module.file);
     check_seats_of(crossing, *module.file);
   }
   for (const auto& call : module.file->calls) {
@@ -108,6 +109,7 @@ void cross_check(const Mesh& mesh, const Broken& broken, Report& report) {
     check_from(crossing, seat);
     subjects += seat.emits.size();
   }
+  check_circles(crossing);
   check_disk(crossing, subjects);
 }
 

@@ -37,11 +37,14 @@ void cross_check(const Mesh& mesh, const Broken& broken, Report& report);
 // Its parts. What a module says is checked in one go: ten thousand modules are not in the
 // processor's cache for a second one.
 void check_consumes(const Crossing& crossing, const ModuleFile& file);
+void check_subjects(const Crossing& crossing, const ModuleFile& file);
 void check_seats_of(const Crossing& crossing, const ModuleFile& file);
 void check_seat(const Crossing& crossing, const Seat& seat);
 void check_from(const Crossing& crossing, const Seat& seat);
+/// Seats whose events become each other's work.
+void check_circles(const Crossing& crossing);
 
-/// Two fixed ports on one node.
+/// Two fixed ports on one node, or one that mesh itself listens on.
 class Placing {
  public:
   explicit Placing(const Crossing& crossing) : crossing_(crossing) {}
@@ -57,6 +60,7 @@ class Placing {
   /// The ports of one node, by number; few share one, so each list is short.
   using NodePorts = std::unordered_map<int, std::vector<Taken>>;
 
+  void check_mesh_ports(const Port& port, const Module& module, const Component& component);
   void take(const std::string& node, NodePorts& ports, const Taken& taken);
 
   const Crossing& crossing_;

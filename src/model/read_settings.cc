@@ -66,6 +66,10 @@ void read_advertise(const Table& table, std::vector<std::string>& out) {
   if (value->items()) {
     std::vector<Located<std::string>> urls;
     table.read_list("advertise", "bad-url", parse_bus_url, urls);
+    if (value->items()->empty()) {
+      table.error("advertise", "empty-list", "advertise names no URL: nobody could dial the bus",
+                  "name one, or leave it out to use listen");
+    }
     for (auto& url : urls) {
       out.push_back(std::move(url.value));
     }

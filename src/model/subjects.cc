@@ -4,51 +4,51 @@ namespace mesh::model {
 
 namespace {
 
-const std::string kModule = "mesh.mod.";
-const std::string kSeat = "mesh.seat.";
-const std::string kNode = "mesh.node.";
+const std::string kModuleRoot = "mesh.mod.";
+const std::string kSeatRoot = "mesh.seat.";
+const std::string kNodeRoot = "mesh.node.";
 
 }  // namespace
 
 std::string event_subject(const ModuleName& module, const EventName& event) {
-  return kModule + module.text() + ".event." + event.text();
+  return kModuleRoot + module.text() + ".event." + event.text();
 }
 
 std::string event_subject(const SeatName& seat, const EventName& event) {
-  return kSeat + seat.text() + ".event." + event.text();
+  return kSeatRoot + seat.text() + ".event." + event.text();
 }
 
 std::string event_subject(const EventRef& event) {
-  const auto& root = event.source == EventRef::Source::Seat ? kSeat : kModule;
+  const auto& root = event.source == EventRef::Source::Seat ? kSeatRoot : kModuleRoot;
   return root + event.owner + ".event." + event.event;
 }
 
 std::string tool_subject(const ModuleName& module, const ToolName& tool) {
-  return kModule + module.text() + ".tool." + tool.text();
+  return kModuleRoot + module.text() + ".tool." + tool.text();
 }
 
 std::string tools_subject(const ModuleName& module) {
-  return kModule + module.text() + ".tool.>";
+  return kModuleRoot + module.text() + ".tool.>";
 }
 
 std::string accept_subject(const SeatName& seat, const VerbName& verb) {
-  return kSeat + seat.text() + ".accept." + verb.text();
+  return kSeatRoot + seat.text() + ".accept." + verb.text();
 }
 
 std::string accepts_subject(const SeatName& seat) {
-  return kSeat + seat.text() + ".accept.>";
+  return kSeatRoot + seat.text() + ".accept.>";
 }
 
 std::string declare_subject(const NodeName& node) {
-  return kNode + node.text() + ".declare";
+  return kNodeRoot + node.text() + ".declare";
 }
 
 std::string report_subject(const NodeName& node) {
-  return kNode + node.text() + ".report";
+  return kNodeRoot + node.text() + ".report";
 }
 
 std::string ask_subject(const NodeName& node) {
-  return kNode + node.text() + ".ask";
+  return kNodeRoot + node.text() + ".ask";
 }
 
 std::string retries_subject(const InstanceName& instance) {

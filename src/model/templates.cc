@@ -13,7 +13,7 @@ constexpr std::string_view kMeshToml =
 # what, `mesh up` starts it all on this machine.
 mesh = "{}"
 
-# Machines. More are added with `mesh node add NAME`.
+# Machines. Another is another table, [nodes.two].
 [nodes.one]
 
 # Modules: a folder with a module.toml each, and the nodes they run on.
@@ -29,19 +29,8 @@ on = ["one"]
 constexpr std::string_view kGreeter = R"(description = "Greets whoever is there"
 emits = ["greeted"]
 
-[tools.greet]
-description = "A greeting for a name"
-input = "greet.json"
-
 [components.main]
 run = ["sh", "main.sh"]
-)";
-
-constexpr std::string_view kGreetSchema = R"({
-  "type": "object",
-  "properties": { "name": { "type": "string" } },
-  "required": ["name"]
-}
 )";
 
 constexpr std::string_view kListener = R"(description = "Hears the greetings"
@@ -69,7 +58,6 @@ done
 
 std::vector<TemplateFile> starting_mesh(std::string_view mesh_name) {
   return {{"mesh.toml", fmt::format(fmt::runtime(kMeshToml), mesh_name)},
-          {"modules/greeter/greet.json", std::string(kGreetSchema)},
           {"modules/greeter/main.sh", std::string(kScript)},
           {"modules/greeter/module.toml", std::string(kGreeter)},
           {"modules/listener/main.sh", std::string(kScript)},

@@ -41,11 +41,19 @@ std::string nearest_key(const Entry& entry, const Kind& kind) {
   if (!entry.value.source().report.wants_hints()) {
     return {};
   }
+  // `[modle.shop]` is nearer to one module than to [modules].
   std::vector<std::string> names;
+  std::vector<std::string> singular;
   for (const auto& key : kind.keys) {
     names.emplace_back(key.name);
+    singular.emplace_back(key.name.substr(0, key.name.size() - (key.name.ends_with('s') ? 1 : 0)));
   }
-  return nearest(entry.key, names);
+  if (auto near = nearest(entry.key, names); !near.empty()) {
+    return near;
+  }
+  const auto near = nearest(entry.key, singular);
+  const auto at = std::ranges::find(singular, near) - singular.begin();
+  return near.empty() ? near : names[static_cast<std::size_t>(at)];
 }
 
 /// What `[events…]` was meant to be. Empty where it was not that.
