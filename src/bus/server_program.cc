@@ -16,7 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr os::Milliseconds kVersionWithin{10'000};
 constexpr std::string_view kProgram = "nats-server";
 constexpr std::string_view kHint =
     "install nats-server 2.10 or later, or name one as program in [bus] of mesh.toml";
@@ -28,14 +27,14 @@ os::RunOptions run_options(std::vector<std::string> argv, os::Milliseconds timeo
   return options;
 }
 
-Result<ServerProgram> find_named(const std::string& program) {
+Result<ServerProgram> find_named(const std::string& program, os::Milliseconds within) {
   const std::string path =
       program.find('/') == std::string::npos ? os::program_on_path(program) : program;
   if (!os::is_program(path)) {
     return fail(Code::NotFound, fmt::format("there is no program {}", printable(program)),
                 "[bus] program must be the path of a nats-server");
   }
-  return examine_server(path);
+  return examine_server(path, within);
 }
 
 /// The server's output without the name of the program, its last not empty line, and the place that
@@ -77,9 +76,8 @@ Error read_refusal(const std::string& output, const fs::path& config) {
 
 }  // namespace
 
-Result<ServerProgram> examine_server(const fs::path& program) {
-  MESH_TRY(const os::RunResult said,
-           os::run(run_options({program.string(), "-v"}, kVersionWithin)));
+Result<ServerProgram> examine_server(const fs::path& program, os::Milliseconds within) {
+  MESH_TRY(const os::RunResult said, os::run(run_options({program.string(), "-v"}, within)));
   const auto version = parse_version(said.out);
   if (!said.status.ok() || !version || said.out.find(kProgram) == std::string::npos) {
     return fail(Code::Unsupported,
@@ -99,9 +97,9 @@ Result<ServerProgram> examine_server(const fs::path& program) {
 }
 
 Result<ServerProgram> find_server(const std::optional<std::string>& program,
-                                  const fs::path& executable_directory) {
+                                  const fs::path& executable_directory, os::Milliseconds within) {
   if (program) {
-    return find_named(*program);
+    return find_named(*program, within);
   }
   Result<ServerProgram> found =
       fail(Code::NotFound, "there is no nats-server beside mesh nor on PATH", std::string(kHint));
@@ -111,7 +109,7 @@ Result<ServerProgram> find_server(const std::optional<std::string>& program,
     if (!os::is_program(candidate.string())) {
       continue;
     }
-    auto examined = examine_server(candidate);
+    auto examined = examine_server(candidate, within);
     if (examined) {
       return examined;
     }

@@ -23,15 +23,20 @@ struct ServerProgram {
   Version version;
 };
 
+/// How long a program may take to say its version.
+inline constexpr std::chrono::milliseconds kVersionWithin{10'000};
+
 /// The nats-server to run: `program` where it is given ([bus] program, a path or a name on PATH),
 /// otherwise `<directory of this executable>/../tools/nats-server`, otherwise `nats-server` on
 /// PATH; of the last two the first that is 2.10 or later. `NotFound` where there is none,
 /// `Unsupported` where all that were found are too old: the text says which and why.
 [[nodiscard]] Result<ServerProgram> find_server(const std::optional<std::string>& program,
-                                                const std::filesystem::path& executable_directory);
+                                                const std::filesystem::path& executable_directory,
+                                                std::chrono::milliseconds within = kVersionWithin);
 
-/// What `program -v` says. `Unsupported` below 2.10.
-[[nodiscard]] Result<ServerProgram> examine_server(const std::filesystem::path& program);
+/// What `program -v` says. `Unsupported` below 2.10, `Timeout` where it does not end.
+[[nodiscard]] Result<ServerProgram> examine_server(
+    const std::filesystem::path& program, std::chrono::milliseconds within = kVersionWithin);
 
 /// A configuration that the server accepted.
 struct Proof {

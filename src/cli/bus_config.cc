@@ -11,8 +11,9 @@ namespace mesh::cli {
 namespace {
 
 /// The version that would read the file; unknown where no server is installed here.
-std::optional<bus::Version> server_version(const model::Mesh& mesh) {
-  const auto found = bus::find_server(mesh.bus.program, controller::executable_directory());
+std::optional<bus::Version> server_version(const Context& context, const model::Mesh& mesh) {
+  const auto found = bus::find_server(mesh.bus.program, controller::executable_directory(),
+                                      context.within(bus::kVersionWithin));
   return found ? std::optional(found->version) : std::nullopt;
 }
 
@@ -23,8 +24,8 @@ Result<Outcome> run_bus_config(Context& context, const Arguments& /*arguments*/)
   MESH_TRY(const auto issued, controller::issue_credentials(state, shape.users, "bus-config",
                                                             {context.clock, context.random}));
   MESH_TRY(const auto hashes, state.inventory.hashes());
-  const auto settings =
-      controller::server_settings(declared.mesh(), state.paths, server_version(declared.mesh()));
+  const auto settings = controller::server_settings(declared.mesh(), state.paths,
+                                                    server_version(context, declared.mesh()));
   Outcome outcome;
   MESH_TRY(outcome.text, controller::bus_config_text(settings, shape, hashes));
   outcome.document = Json{{"config", outcome.text}};

@@ -5,6 +5,7 @@
 #include "cli/declarations.h"
 #include "cli/verbs.h"
 #include "controller/bus_link.h"
+#include "controller/steps.h"
 #include "model/subjects.h"
 
 namespace mesh::cli {
@@ -77,10 +78,11 @@ Result<Outcome> run_call(Context& context, const Arguments& arguments) {
            controller::connect_options(state, declared.mesh(), declared.location.root, address,
                                        model::kControllerTools,
                                        std::string("_INBOX.") + model::kControllerTools));
-  options.timeout = controller::kBusTimeout;
+  const os::Deadline deadline(context.within(controller::kBusTimeout + tool->timeout));
+  options.timeout = controller::at_most(controller::kBusTimeout, deadline);
   MESH_TRY(auto connection, bus::Connection::connect(options));
   auto answer = connection.request(model::tool_subject(wanted->module, wanted->tool), payload,
-                                   context.timeout.value_or(tool->timeout));
+                                   controller::at_most(context.within(tool->timeout), deadline));
   if (!answer && answer.error().code == Code::Unavailable) {
     return fail(Code::Unavailable, fmt::format("nobody answers {}", wanted->text()),
                 fmt::format("module {} is not connected, or does not offer it yet; `mesh push` "

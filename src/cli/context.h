@@ -22,7 +22,7 @@ class Console {
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
   virtual ~Console() = default;
-  /// Writes to stdout at once. Errors: Unavailable (a pipe that nobody reads), Internal.
+  /// Writes to stdout at once. Errors: Unavailable (a pipe that nobody reads), Resource.
   virtual Status out(std::string_view text) = 0;
   /// Writes to stderr; a failure is of no interest.
   virtual void err(std::string_view text) = 0;
@@ -48,6 +48,10 @@ struct Context {
   /// Set by `declarations` where they are invalid: what is printed in place of the verb's outcome.
   std::optional<Outcome> invalid = {};
 
+  /// --timeout, or `usual` where it is not given.
+  [[nodiscard]] std::chrono::milliseconds within(std::chrono::milliseconds usual) const {
+    return timeout.value_or(usual);
+  }
   /// `path` as given on the command line, made absolute.
   [[nodiscard]] std::string absolute(std::string_view path) const;
   [[nodiscard]] bool colour_out() const;

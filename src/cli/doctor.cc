@@ -13,6 +13,8 @@ namespace {
 using controller::Finding;
 using controller::Health;
 
+constexpr std::chrono::milliseconds kDoctorTimeout{30'000};
+
 const char* health_name(Health health) {
   switch (health) {
     case Health::Ok:
@@ -33,9 +35,9 @@ std::string text_of(const Finding& finding) {
 
 Result<Outcome> run_doctor(Context& context, const Arguments& /*arguments*/) {
   MESH_TRY(const auto declared, declarations(context));
-  MESH_TRY(auto state, open_state(context, declared));
-  MESH_TRY(const auto findings,
-           controller::check_up(state, declared.mesh(), declared.location, context.clock.now()));
+  const auto findings =
+      controller::check_up(declared.location, declared.mesh(), {context.clock, context.random},
+                           context.within(kDoctorTimeout));
   Outcome outcome;
   outcome.document = Json{{"checks", Json::array()}};
   for (const auto& finding : findings) {

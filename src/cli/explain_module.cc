@@ -13,6 +13,8 @@ namespace mesh::cli {
 
 namespace {
 
+constexpr std::chrono::milliseconds kExplainTimeout{60'000};
+
 /// Why the module is not as declared; empty: it is.
 std::vector<Because> complaints(const model::Module& module, const controller::Standing& standing) {
   std::vector<Because> out;
@@ -34,7 +36,7 @@ std::vector<Because> complaints(const model::Module& module, const controller::S
       if (state == nullptr) {
         out.push_back({name + " is not known to run: no host reports and no `mesh up` runs",
                        component.place});
-      } else if (state->state != "running") {
+      } else if (!controller::as_declared(*state, component)) {
         out.push_back({fmt::format("{} is {}{}", name, state->state,
                                    state->because.empty() ? "" : ": " + state->because),
                        component.place});
@@ -82,8 +84,9 @@ Result<Outcome> explain_module(Context& context, const std::string& module) {
     return unknown(declared.mesh(), module);
   }
   MESH_TRY(auto state, open_state(context, declared));
-  MESH_TRY(const auto standing, controller::standing(state, declared.mesh(), declared.location.root,
-                                                     context.clock.now()));
+  MESH_TRY(const auto standing,
+           controller::standing(state, declared.mesh(), declared.location.root, context.clock.now(),
+                                context.within(kExplainTimeout)));
   if (standing.bus.failure) {
     return std::unexpected(*standing.bus.failure);
   }

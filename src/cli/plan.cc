@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "cli/changes.h"
 #include "cli/declarations.h"
 #include "cli/verbs.h"
@@ -15,7 +17,7 @@ Result<Outcome> run_plan(Context& context, const Arguments& arguments) {
   controller::OperatorSteps steps(context.interrupt, context.timeout.value_or(kPlanTimeout),
                                   [&](std::string_view line) { context.say(line); });
   MESH_TRY(auto link, controller::connect_bus(state, declared.mesh(), declared.location.root,
-                                              controller::kBusTimeout));
+                                              controller::at_most(controller::kBusTimeout, steps)));
   const controller::PlanRequest request{declared.location, declared.reading,
                                         arguments.flag("--adopt"), context.clock.now()};
   MESH_TRY(const auto plan, controller::make_plan(state, request, link, steps));
@@ -28,6 +30,10 @@ Result<Outcome> run_plan(Context& context, const Arguments& arguments) {
   outcome.text = changes_text(plan.changes) + "plan " + plan.digest + "\n";
   if (const auto pushable = controller::check_pushable(state, declared.mesh()); !pushable) {
     outcome.diagnostics += "a push would be refused: " + error_text(pushable.error(), false);
+  }
+  if (plan.file.exists && !plan.file.view) {
+    outcome.diagnostics +=
+        fmt::format("note: {} cannot be read, so that all of it is written anew\n", plan.file.path);
   }
   if (arguments.flag("--detailed-exitcode") && !plan.changes.empty()) {
     outcome.exit = exit_code::kChanges;

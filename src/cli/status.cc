@@ -3,17 +3,19 @@
 #include "cli/declarations.h"
 #include "cli/standing_text.h"
 #include "cli/verbs.h"
+#include "controller/steps.h"
 
 namespace mesh::cli {
 
 namespace {
 
 constexpr int kEvery = 2000;  // milliseconds
+constexpr std::chrono::milliseconds kStatusTimeout{60'000};
 
-Result<Outcome> status_once(Context& context, const Declarations& declared,
-                            inventory::State& state) {
+Result<Outcome> status_once(Context& context, const Declarations& declared, inventory::State& state,
+                            os::Milliseconds timeout) {
   MESH_TRY(const auto standing, controller::standing(state, declared.mesh(), declared.location.root,
-                                                     context.clock.now()));
+                                                     context.clock.now(), timeout));
   MESH_TRY(const auto latest, state.inventory.latest());
   const StatusView view{declared.mesh(), state.identity.mesh_id, latest ? latest->number : 0,
                         standing};
@@ -31,14 +33,19 @@ Result<Outcome> run_status(Context& context, const Arguments& arguments) {
   MESH_TRY(const auto declared, declarations(context));
   MESH_TRY(auto state, open_state(context, declared));
   if (!arguments.flag("--watch")) {
-    return status_once(context, declared, state);
+    return status_once(context, declared, state, context.within(kStatusTimeout));
   }
-  const os::Deadline deadline(context.timeout.value_or(os::Milliseconds{0}));
-  while (!context.interrupt.requested() && !(context.timeout && deadline.passed())) {
-    MESH_TRY(const auto now, status_once(context, declared, state));
+  const os::Deadline deadline(context.within(controller::Steps::kNoEnd));
+  while (!context.interrupt.requested() && !deadline.passed()) {
+    MESH_TRY(const auto now,
+             status_once(context, declared, state, controller::at_most(kStatusTimeout, deadline)));
     const auto shown = context.json ? now.document.dump() + "\n" : now.text;
     const bool terminal = context.console.out_is_terminal() && !context.json;
-    MESH_CHECK(context.console.out((terminal ? "\x1b[H\x1b[2J" : "") + shown));
+    const auto written = context.console.out((terminal ? "\x1b[H\x1b[2J" : "") + shown);
+    if (!written && written.error().code == Code::Unavailable) {
+      return Outcome{};  // nobody reads any more
+    }
+    MESH_CHECK(written);
     pollfd one{context.interrupt.descriptor(), POLLIN, 0};
     (void)::poll(&one, 1, kEvery);
   }

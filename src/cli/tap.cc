@@ -14,6 +14,7 @@
 #include "cli/declarations.h"
 #include "cli/verbs.h"
 #include "controller/bus_link.h"
+#include "controller/steps.h"
 
 namespace mesh::cli {
 
@@ -38,16 +39,30 @@ class Printer {
             : fmt::format("{}  {}  {}", time, message.subject, printable(message.data, 4096));
     const bool last = left_ == 1;
     left_ -= left_ > 0 ? 1 : 0;
-    if (!context_.console.out(line + "\n") || last) {
-      done_ = true;
-    }
+    written_ = context_.console.out(line + "\n");
+    ++heard_;
+    done_ = !written_ || last;
   }
   [[nodiscard]] bool done() const { return done_; }
+  /// How it ended: all that were asked for were heard, or nobody reads any more.
+  [[nodiscard]] Status outcome(std::uint64_t wanted) {
+    const std::lock_guard lock(mutex_);
+    if (!written_ && written_.error().code != Code::Unavailable) {
+      return written_;
+    }
+    if (wanted == 0 || done_) {
+      return {};
+    }
+    return fail(Code::Timeout, fmt::format("the deadline passed, and of {} only {} came",
+                                           counted(wanted, "message"), heard_));
+  }
 
  private:
   Context& context_;
   std::mutex mutex_;
   std::uint64_t left_;  // 0: no end
+  std::uint64_t heard_ = 0;
+  Status written_;
   std::atomic<bool> done_{false};
 };
 
@@ -70,24 +85,25 @@ Result<Outcome> run_tap(Context& context, const Arguments& arguments) {
                 "as mesh.mod.shop.event.order.placed, or with wildcards: mesh.mod.*.event.>");
   }
   MESH_TRY(const auto count, count_of(arguments));
+  const os::Deadline deadline(context.within(controller::Steps::kNoEnd));
   MESH_TRY(const auto declared, declarations(context));
   MESH_TRY(auto state, open_state(context, declared));
-  MESH_TRY(auto link, controller::connect_bus(state, declared.mesh(), declared.location.root,
-                                              controller::kBusTimeout));
+  MESH_TRY(auto link,
+           controller::connect_bus(state, declared.mesh(), declared.location.root,
+                                   controller::at_most(controller::kBusTimeout, deadline)));
   Printer printer(context, count);
   MESH_TRY(const auto subscription,
            link.mesh.subscribe(subject, {}, [&](const bus::Message& one) { printer.print(one); }));
-  MESH_CHECK(link.mesh.flush(controller::kBusTimeout));
+  MESH_CHECK(link.mesh.flush(controller::at_most(controller::kBusTimeout, deadline)));
   context.say("listening to " + subject + (context.timeout ? "" : ", until Ctrl-C"));
-  const os::Deadline deadline(context.timeout.value_or(os::Milliseconds{0}));
-  while (!printer.done() && !(context.timeout && deadline.passed()) &&
-         !context.interrupt.requested()) {
+  while (!printer.done() && !deadline.passed() && !context.interrupt.requested()) {
     if (!link.mesh.is_connected()) {
       return fail(Code::Unavailable, "the bus closed the connection");
     }
     pollfd one{context.interrupt.descriptor(), POLLIN, 0};
     (void)::poll(&one, 1, kSlice);
   }
+  MESH_CHECK(printer.outcome(count));
   return Outcome{};
 }
 

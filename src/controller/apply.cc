@@ -16,6 +16,7 @@ using plan::Request;
 
 /// Consumers in one pipelined piece; between pieces the operator may interrupt.
 constexpr std::size_t kPiece = 512;
+constexpr bus::Milliseconds kRequestTimeout{5000};
 
 Status check_echo(const Operation& operation, const nlohmann::json& answered) {
   const auto fields = plan::echo_differences(operation.config, answered);
@@ -34,7 +35,7 @@ Status check_echo(const Operation& operation, const nlohmann::json& answered) {
 class Applier {
  public:
   Applier(bus::Connection& mesh, Steps& steps, std::uint64_t& writes)
-      : jetstream_(mesh), steps_(steps), writes_(writes) {}
+      : jetstream_(mesh, at_most(kRequestTimeout, steps)), steps_(steps), writes_(writes) {}
 
   Status streams(std::span<const Operation* const> operations) {
     for (const auto* operation : operations) {

@@ -24,6 +24,9 @@ constexpr std::chrono::milliseconds kCommandTimeout{120'000};
 constexpr std::chrono::milliseconds kReloadTimeout{120'000};
 // A command that ended well and was not heeded: the server refused the file in its own log.
 constexpr std::chrono::milliseconds kHeeded{30'000};
+constexpr std::chrono::milliseconds kAnswer{5'000};
+// What puts the old file in force again has this, also where the deadline has passed.
+constexpr std::chrono::milliseconds kPutBack{10'000};
 
 std::string config_path(const inventory::State& state, const model::Mesh& mesh,
                         const std::string& root) {
@@ -33,12 +36,23 @@ std::string config_path(const inventory::State& state, const model::Mesh& mesh,
   return (std::filesystem::path(root) / mesh.bus.config.value_or("nats.conf")).string();
 }
 
+/// How long a command may take, and what stops it before.
+struct Bounds {
+  os::Milliseconds timeout;
+  int stop_fd = -1;
+};
+
+Bounds bounds_of(const Steps& steps) {
+  return {at_most(kCommandTimeout, steps), steps.stop_descriptor()};
+}
+
 Status run_command(const std::vector<std::string>& argv, const std::string& directory,
-                   const char* what) {
+                   const char* what, Bounds bounds) {
   os::RunOptions options;
   options.spawn.argv = argv;
   options.spawn.directory = directory;
-  options.timeout = kCommandTimeout;
+  options.timeout = bounds.timeout;
+  options.stop_fd = bounds.stop_fd;
   auto result = os::run(options);
   if (!result) {
     return within(fmt::format("[bus] {} ({})", what, argv.front()), std::move(result).error());
@@ -90,7 +104,8 @@ Result<std::string> BusFileSwap::prove_managed(const BusLink& link, const std::s
   const auto candidate = file_.path + ".new";
   MESH_CHECK(steps_.next("prove the bus configuration"));
   MESH_CHECK(os::write_file_atomic(candidate, text, os::kPrivateFile));
-  auto proof = bus::prove_config(link.managed->program, candidate, kCommandTimeout);
+  auto proof =
+      bus::prove_config(link.managed->program, candidate, at_most(kCommandTimeout, steps_));
   if (!proof) {
     proof.error().code = Code::PermissionDenied;  // its fault is not the operator's files
     return within("the bus refuses the new configuration; the old one stays in force",
@@ -102,7 +117,8 @@ Result<std::string> BusFileSwap::prove_managed(const BusLink& link, const std::s
 
 Status BusFileSwap::write(const std::string& text) {
   MESH_CHECK(steps_.next("replace the bus configuration"));
-  return os::write_file_atomic(file_.path, text, mode_for(file_.path, mesh_.bus.managed));
+  MESH_TRY(const auto path, os::file_to_replace(file_.path));
+  return os::write_file_atomic(path, text, mode_for(path, mesh_.bus.managed));
 }
 
 Status BusFileSwap::test_external() {
@@ -110,7 +126,7 @@ Status BusFileSwap::test_external() {
     return {};
   }
   MESH_CHECK(steps_.next("run [bus] test"));
-  return run_command(mesh_.bus.test, root_, "test");
+  return run_command(mesh_.bus.test, root_, "test", bounds_of(steps_));
 }
 
 Status BusFileSwap::remember(const std::string& text) {
@@ -119,10 +135,10 @@ Status BusFileSwap::remember(const std::string& text) {
 }
 
 Status BusFileSwap::reload_by_command(BusLink& link, bool twice) {
-  bus::SystemAccount system(link.system);
+  bus::SystemAccount system(link.system, at_most(kAnswer, steps_));
   for (int round = 0; round < (twice ? 2 : 1); ++round) {
     MESH_TRY(const auto before, system.servers(link.servers.size()));
-    MESH_CHECK(run_command(mesh_.bus.reload, root_, "reload"));
+    MESH_CHECK(run_command(mesh_.bus.reload, root_, "reload", bounds_of(steps_)));
     const os::Deadline deadline(kHeeded);
     for (const auto& server : before) {
       while (true) {
@@ -147,10 +163,11 @@ Status BusFileSwap::reload_by_command(BusLink& link, bool twice) {
 
 Status BusFileSwap::reload(BusLink& link, bool twice, const std::string& digest) {
   MESH_CHECK(steps_.next("reload the bus"));
-  if (!mesh_.bus.managed && !mesh_.bus.reload.empty()) {
+  if (by_command()) {
     return reload_by_command(link, twice);
   }
-  auto states = bus::SystemAccount(link.system).reload_all(twice, kReloadTimeout, digest);
+  auto states = bus::SystemAccount(link.system, at_most(kAnswer, steps_))
+                    .reload_all(twice, at_most(kReloadTimeout, steps_), digest);
   if (!states) {
     return std::unexpected(std::move(states).error());
   }
@@ -163,18 +180,13 @@ Result<Reloaded> BusFileSwap::put(BusLink& link, const std::string& text, bool t
     MESH_TRY(digest, prove_managed(link, text));
   }
   MESH_CHECK(write(text));
-  Status done = mesh_.bus.managed ? Status() : test_external();
-  if (done) {
-    done = reload(link, twice, digest);
+  if (auto tested = mesh_.bus.managed ? Status() : test_external(); !tested) {
+    MESH_CHECK(restore_file());
+    tested.error().message += "; the old configuration is in force";
+    return std::unexpected(std::move(tested).error());
   }
-  if (!done) {
-    auto error = std::move(done).error();
-    if (auto back = put_back(link); !back) {
-      error.message += "; the old file is back, but the bus was not told: " + back.error().message;
-    } else {
-      error.message += "; the old configuration is in force";
-    }
-    return std::unexpected(std::move(error));
+  if (auto done = reload(link, twice, digest); !done) {
+    return std::unexpected(undone(link, std::move(done).error()));
   }
   MESH_CHECK(remember(text));
   Reloaded out;
@@ -186,9 +198,35 @@ Result<Reloaded> BusFileSwap::put(BusLink& link, const std::string& text, bool t
 }
 
 Status BusFileSwap::restore_file() {
-  return file_.exists ? os::write_file_atomic(file_.path, file_.text,
-                                              mode_for(file_.path, mesh_.bus.managed))
-                      : os::remove_tree(file_.path);
+  MESH_TRY(const auto path, os::file_to_replace(file_.path));
+  return file_.exists ? os::write_file_atomic(path, file_.text, mode_for(path, mesh_.bus.managed))
+                      : os::remove_tree(path);
+}
+
+/// Where a [bus] reload was cut off, by the operator or the deadline, it is not run once more: the
+/// next push does.
+Error BusFileSwap::undone(BusLink& link, Error error) {
+  const bool cut_off =
+      by_command() && (error.code == Code::Interrupted || steps_.left().count() == 0);
+  Status back = cut_off ? restore_file() : put_back(link);
+  if (cut_off && back) {
+    back = remember_proved(state_, "");
+  }
+  if (!back) {
+    error.message += "; the old file is back, but the bus was not told: " + back.error().message;
+  } else {
+    error.message += cut_off ? "; the old file is back, and the next push has it read"
+                             : "; the old configuration is in force";
+  }
+  return error;
+}
+
+Status BusFileSwap::tell_of_old(BusLink& link) {
+  if (by_command()) {
+    return run_command(mesh_.bus.reload, root_, "reload", {kPutBack, -1});
+  }
+  auto states = bus::SystemAccount(link.system).reload_all(false, kReloadTimeout);
+  return states ? Status() : std::unexpected(std::move(states).error());
 }
 
 Status BusFileSwap::put_back(BusLink& link) {
@@ -196,12 +234,9 @@ Status BusFileSwap::put_back(BusLink& link) {
   if (!file_.exists) {
     return {};
   }
-  if (!mesh_.bus.managed && !mesh_.bus.reload.empty()) {
-    return run_command(mesh_.bus.reload, root_, "reload");
-  }
-  auto states = bus::SystemAccount(link.system).reload_all(false, kReloadTimeout);
-  if (!states) {
-    return std::unexpected(std::move(states).error());
+  if (auto told = tell_of_old(link); !told) {
+    MESH_CHECK(remember_proved(state_, ""));
+    return told;
   }
   return file_.proved ? remember_proved(state_, file_.text) : Status();
 }
@@ -216,7 +251,7 @@ Status BusFileSwap::put_unconnected(const std::string& text) {
                 "push again");
   }
   if (done) {
-    done = run_command(mesh_.bus.reload, root_, "reload");
+    done = run_command(mesh_.bus.reload, root_, "reload", bounds_of(steps_));
   }
   if (!done) {
     MESH_CHECK(restore_file());

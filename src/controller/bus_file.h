@@ -61,6 +61,9 @@ class BusFileSwap {
   [[nodiscard]] Status reload(BusLink& link, bool twice, const std::string& digest);
   [[nodiscard]] Status reload_by_command(BusLink& link, bool twice);
   [[nodiscard]] Status remember(const std::string& text);
+  [[nodiscard]] Status tell_of_old(BusLink& link);
+  [[nodiscard]] Error undone(BusLink& link, Error error);
+  [[nodiscard]] bool by_command() const { return !mesh_.bus.managed && !mesh_.bus.reload.empty(); }
 
   inventory::State& state_;
   const model::Mesh& mesh_;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "controller/steps.h"
 #include "model/subjects.h"
 #include "os/files.h"
 
@@ -94,13 +95,14 @@ Result<bus::ConnectOptions> connect_options(inventory::State& state, const model
 
 Result<BusLink> connect_bus(inventory::State& state, const model::Mesh& mesh,
                             const std::string& root, bus::Milliseconds timeout) {
+  const os::Deadline deadline(timeout);
   MESH_TRY(auto address, bus_address(mesh, state.paths));
   const auto dial = [&](const std::string& user) -> Result<bus::Connection> {
     auto options = connect_options(state, mesh, root, address, user, "_INBOX." + user);
     if (!options) {
       return std::unexpected(std::move(options).error());
     }
-    options->timeout = timeout;
+    options->timeout = at_most(timeout, deadline);
     auto connection = bus::Connection::connect(*options);
     if (!connection) {
       return std::unexpected(login_error(std::move(connection).error(), mesh));
@@ -108,7 +110,8 @@ Result<BusLink> connect_bus(inventory::State& state, const model::Mesh& mesh,
     return connection;
   };
   MESH_TRY(auto system, dial(model::kControllerSystem));
-  auto answered = bus::SystemAccount(system, timeout).servers(address.managed ? 1 : 0);
+  auto answered =
+      bus::SystemAccount(system, at_most(timeout, deadline)).servers(address.managed ? 1 : 0);
   if (!answered && answered.error().code == Code::Unavailable) {
     // A server without users lets everybody in, but not into its system account.
     answered = fail(Code::PermissionDenied, "the bus does not know this mesh's users");

@@ -45,9 +45,9 @@ struct BusAddress {
 /// How long a login, or one request, waits for the bus to answer.
 inline constexpr bus::Milliseconds kBusTimeout{10'000};
 
-/// Connects, and refuses servers that cannot hold what Mesh declares (older than 2.10, or with the
-/// second shape of acknowledgements). Errors: Unavailable, PermissionDenied (it runs with other
-/// credentials), Unsupported.
+/// Connects within `timeout`, and refuses servers that cannot hold what Mesh declares (older
+/// than 2.10, or with the second shape of acknowledgements). Errors: Unavailable, PermissionDenied
+/// (it runs with other credentials), Unsupported.
 [[nodiscard]] Result<BusLink> connect_bus(inventory::State& state, const model::Mesh& mesh,
                                           const std::string& root, bus::Milliseconds timeout);
 

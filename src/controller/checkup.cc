@@ -5,6 +5,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include <fmt/format.h>
 
@@ -12,6 +15,8 @@
 #include "bus/server_program.h"
 #include "controller/bus_config.h"
 #include "controller/bus_file.h"
+#include "controller/registry_link.h"
+#include "controller/steps.h"
 #include "model/addresses.h"
 #include "os/fd.h"
 #include "registry/server_program.h"
@@ -31,32 +36,51 @@ Finding bad(Health health, std::string name, std::string message, std::string hi
   return {std::move(name), health, std::move(message), std::move(hint)};
 }
 
+Finding bad(std::string name, const Error& error) {
+  return bad(Health::Error, std::move(name), error.message, error.hint);
+}
+
+Finding not_looked_at(std::string name, const std::string& why) {
+  return bad(Health::Warning, std::move(name), "not looked at: " + why, {});
+}
+
 Finding check_state(const inventory::StatePaths& paths) {
+  const auto& root = paths.root();
   struct stat info{};
-  if (::stat(paths.root().c_str(), &info) != 0) {
-    return bad(Health::Error, "state", paths.root() + " cannot be read", "see its owner and mode");
+  if (::stat(root.c_str(), &info) != 0) {
+    const bool missing = errno == ENOENT;
+    return missing
+               ? bad(Health::Warning, "state", root + " is not there yet", "`mesh init` makes it")
+               : bad(Health::Error, "state", root + " cannot be read", "see its owner and mode");
   }
   if ((info.st_mode & 0077U) != 0) {
-    return bad(Health::Error, "state", paths.root() + " is open to other users",
-               "chmod 700 " + paths.root());
+    return bad(Health::Error, "state", root + " is open to other users", "chmod 700 " + root);
   }
-  return ok("state", paths.root());
+  if (::access(root.c_str(), W_OK) != 0) {
+    const bool read_only = errno == EROFS;
+    return bad(Health::Error, "state", root + " cannot be written",
+               read_only ? "its file system is read-only: mount it writable"
+                         : "run as the user who owns it");
+  }
+  return ok("state", root);
 }
 
-Finding check_records(inventory::State& state) {
-  const auto done = state.inventory.verify();
-  return done ? ok("inventory", "whole")
-              : bad(Health::Error, "inventory", done.error().message, done.error().hint);
+Finding check_records(Result<inventory::State>& state) {
+  if (!state) {
+    return bad("inventory", state.error());
+  }
+  const auto done = state->inventory.verify();
+  return done ? ok("inventory", "whole") : bad("inventory", done.error());
 }
 
-Finding check_program(const model::Mesh& mesh) {
+Finding check_program(const model::Mesh& mesh, os::Milliseconds within) {
   if (!mesh.bus.managed) {
     return ok("nats-server", "external");
   }
-  const auto program = bus::find_server(mesh.bus.program, executable_directory());
+  const auto program = bus::find_server(mesh.bus.program, executable_directory(), within);
   return program ? ok("nats-server",
                       fmt::format("{} is {}", program->path.string(), program->version.text()))
-                 : bad(Health::Error, "nats-server", program.error().message, program.error().hint);
+                 : bad("nats-server", program.error());
 }
 
 Finding check_clock(os::WallTime now) {
@@ -67,9 +91,10 @@ Finding check_clock(os::WallTime now) {
                    "set it: events would be of the wrong age");
 }
 
-Finding check_disk(const inventory::StatePaths& paths, const model::Mesh& mesh) {
+Finding check_disk(const Location& location, const model::Mesh& mesh) {
   struct statvfs info{};
-  if (::statvfs(paths.root().c_str(), &info) != 0) {
+  if (::statvfs(location.state.c_str(), &info) != 0 &&
+      ::statvfs(location.root.c_str(), &info) != 0) {
     return bad(Health::Warning, "disk", "how much is free is not known", {});
   }
   const auto free = static_cast<std::uint64_t>(info.f_bavail) * info.f_frsize;
@@ -96,12 +121,18 @@ bool is_taken(int port) {
   return ::connect(socket.get(), static_cast<const sockaddr*>(raw), sizeof address) == 0;
 }
 
-/// `what` is `bus` or `registry`, and `ours` whether it is what runs there.
-Finding check_port(std::string name, std::string_view what, const std::string& listen, bool ours) {
+/// `what` is `bus` or `registry`, whose record is `record`. Whether it answers is another question:
+/// its process holds the port also where it hangs.
+Finding check_port(std::string name, std::string_view what, const std::string& listen,
+                   const std::string& record) {
   const auto address = model::parse_host_port(listen);
-  if (ours || !address || !is_taken(address->port)) {
+  const auto server = os::running_server(record);
+  if (address && server && *server && (*server)->port == address->port) {
     return ok(std::move(name),
-              listen + (ours ? fmt::format(" is the {}", what) : std::string(" is free")));
+              fmt::format("{} is the {}, process {}", listen, what, (*server)->process.pid));
+  }
+  if (!address || !is_taken(address->port)) {
+    return ok(std::move(name), listen + " is free");
   }
   return bad(Health::Error, std::move(name), listen + " is taken by something else",
              fmt::format("end that, or give another [{}] listen", what));
@@ -133,10 +164,11 @@ Finding check_registry_answers(const RegistryStanding& registry) {
 }
 
 void check_registry(const model::Mesh& mesh, const RegistryStanding& registry,
-                    std::vector<Finding>& out) {
+                    const inventory::StatePaths& paths, std::vector<Finding>& out) {
   out.push_back(check_registry_program(mesh, registry.needed));
   if (mesh.registry.managed && (registry.needed || registry.running)) {
-    out.push_back(check_port("registry port", "registry", mesh.registry.listen, registry.running));
+    out.push_back(check_port("registry port", "registry", mesh.registry.listen,
+                             registry_paths(paths).record()));
   }
   out.push_back(check_registry_answers(registry));
 }
@@ -144,13 +176,13 @@ void check_registry(const model::Mesh& mesh, const RegistryStanding& registry,
 void check_bus(const Standing& standing, std::vector<Finding>& out) {
   if (!standing.bus.running) {
     const auto& failure = standing.bus.failure;
-    out.push_back(bad(Health::Error, "bus", failure ? failure->message : "it cannot be asked",
-                      failure ? failure->hint : std::string()));
+    out.push_back(failure ? bad("bus", *failure)
+                          : bad(Health::Error, "bus", "it cannot be asked", {}));
     return;
   }
-  out.push_back(ok("bus", fmt::format("nats-server {}, {} streams, {} consumers",
-                                      join(standing.bus.versions, ", "), standing.bus.streams,
-                                      standing.bus.consumers)));
+  out.push_back(ok("bus", fmt::format("nats-server {}, {}, {}", join(standing.bus.versions, ", "),
+                                      counted(standing.bus.streams, "stream"),
+                                      counted(standing.bus.consumers, "consumer"))));
   for (const auto& consumer : standing.consumers) {
     if (consumer.stalled) {
       out.push_back(bad(Health::Warning, "consumer " + consumer.name,
@@ -162,40 +194,82 @@ void check_bus(const Standing& standing, std::vector<Finding>& out) {
   }
 }
 
-Finding check_file(const BusFile& file, const Standing& standing) {
-  if (!standing.bus.running || file.proved) {
+Finding check_file(const BusFile& file, const model::Mesh& mesh, bool bus_runs) {
+  if (!file.exists) {
+    return bus_runs || !mesh.bus.managed
+               ? bad(Health::Warning, "configuration", file.path + " is not there", "mesh push")
+               : ok("configuration", file.path + " is not there yet: the bus never ran");
+  }
+  if (!file.view) {
+    return bad(Health::Error, "configuration",
+               file.path + " is not what mesh writes: it cannot be read",
+               "mesh push writes it anew");
+  }
+  if (!bus_runs || file.proved) {
     return ok("configuration", file.path);
   }
   return bad(Health::Warning, "configuration",
              file.path + " is not what the bus was proved to run with", "mesh push");
 }
 
-Finding check_pushed(const std::optional<inventory::Push>& unfinished) {
-  return unfinished ? bad(Health::Warning, "push",
-                          fmt::format("push {} was cut off", unfinished->number), "mesh push")
-                    : ok("push", "none is unfinished");
+Finding check_file(inventory::State& state, const model::Mesh& mesh, const std::string& root,
+                   bool bus_runs) {
+  const auto file = read_bus_file(state, mesh, root);
+  return file ? check_file(*file, mesh, bus_runs) : bad("configuration", file.error());
+}
+
+Finding check_pushed(inventory::State& state) {
+  const auto unfinished = state.inventory.unfinished();
+  if (!unfinished) {
+    return bad("push", unfinished.error());
+  }
+  return *unfinished ? bad(Health::Warning, "push",
+                           fmt::format("push {} was cut off", (*unfinished)->number), "mesh push")
+                     : ok("push", "none is unfinished");
+}
+
+/// What only the records can tell.
+void check_with_records(inventory::State& state, const model::Mesh& mesh, const std::string& root,
+                        os::WallTime now, os::Milliseconds timeout, std::vector<Finding>& out) {
+  const auto stands = standing(state, mesh, root, now, timeout);
+  if (stands) {
+    check_bus(*stands, out);
+  } else {
+    out.push_back(bad("bus", stands.error()));
+  }
+  out.push_back(check_file(state, mesh, root, stands && stands->bus.running));
+  out.push_back(check_pushed(state));
+  if (stands) {
+    check_registry(mesh, stands->registry, state.paths, out);
+  }
 }
 
 }  // namespace
 
-Result<std::vector<Finding>> check_up(inventory::State& state, const model::Mesh& mesh,
-                                      const Location& location, os::WallTime now) {
+std::vector<Finding> check_up(const Location& location, const model::Mesh& mesh, Edges edges,
+                              os::Milliseconds timeout) {
+  const os::Deadline deadline(timeout);
+  const inventory::StatePaths paths(location.state);
+  auto state = inventory::open_state(location.state, edges.clock, edges.random);
   std::vector<Finding> out;
-  MESH_TRY(const auto stands, standing(state, mesh, location.root, now));
-  MESH_TRY(const auto file, read_bus_file(state, mesh, location.root));
-  MESH_TRY(const auto unfinished, state.inventory.unfinished());
-  out.push_back(check_state(state.paths));
-  out.push_back(check_records(state));
-  out.push_back(check_program(mesh));
-  out.push_back(check_clock(now));
-  out.push_back(check_disk(state.paths, mesh));
-  if (mesh.bus.managed) {
-    out.push_back(check_port("port", "bus", mesh.bus.listen_or_default(), stands.bus.running));
+  out.push_back(check_state(paths));
+  if (inventory::state_exists(location.state) || state) {
+    out.push_back(check_records(state));
   }
-  check_bus(stands, out);
-  out.push_back(check_file(file, stands));
-  out.push_back(check_pushed(unfinished));
-  check_registry(mesh, stands.registry, out);
+  out.push_back(check_program(mesh, at_most(bus::kVersionWithin, deadline)));
+  out.push_back(check_clock(edges.clock.now()));
+  out.push_back(check_disk(location, mesh));
+  if (mesh.bus.managed) {
+    out.push_back(
+        check_port("port", "bus", mesh.bus.listen_or_default(), server_record_file(paths)));
+  }
+  if (state) {
+    check_with_records(*state, mesh, location.root, edges.clock.now(), deadline.left(), out);
+    return out;
+  }
+  for (const auto* name : {"bus", "configuration", "push", "registry"}) {
+    out.push_back(not_looked_at(name, "that needs the inventory"));
+  }
   return out;
 }
 

@@ -19,10 +19,10 @@ struct Finding {
   std::string hint;
 };
 
-/// Looks at all that a mesh needs on this machine and at its bus; changes nothing. In a fixed
-/// order.
-[[nodiscard]] Result<std::vector<Finding>> check_up(inventory::State& state,
-                                                    const model::Mesh& mesh,
-                                                    const Location& location, os::WallTime now);
+/// Looks at all that a mesh needs on this machine and, for at most `timeout`, at its bus; changes
+/// nothing. Each check stands by itself: what cannot be looked at is said, and the rest is looked
+/// at all the same. In a fixed order.
+[[nodiscard]] std::vector<Finding> check_up(const Location& location, const model::Mesh& mesh,
+                                            Edges edges, os::Milliseconds timeout);
 
 }  // namespace mesh::controller

@@ -14,7 +14,7 @@
 namespace mesh::controller {
 
 /// What the bus holds: a request for each 256 streams, and one for each 256 consumers of each
-/// stream. Sorted.
+/// stream. Sorted. A floor of acknowledgements is never before where its consumer started.
 [[nodiscard]] Result<plan::Observed> observe(bus::Connection& mesh, Steps& steps);
 
 /// How many messages there are on the subjects that are asked about.

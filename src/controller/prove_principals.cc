@@ -31,7 +31,7 @@ Status prove(const Login& login) {
   if (subject.empty()) {
     return {};
   }
-  auto answer = connection->request(subject, {}, kLoginTimeout);
+  auto answer = connection->request(subject, {}, login.options.timeout);
   if (!answer) {
     return within(fmt::format("{} asks for its consumer", login.principal->name),
                   std::move(answer).error());
@@ -97,7 +97,7 @@ Status prove_principals(inventory::State& state, const model::Mesh& mesh, const 
   for (const auto& principal : principals) {
     MESH_TRY(auto options,
              connect_options(state, mesh, root, address, principal.name, inbox_of(principal)));
-    options.timeout = kLoginTimeout;
+    options.timeout = at_most(kLoginTimeout, steps);
     logins.push_back({&principal, std::move(options)});
   }
   return logins.empty() ? Status() : prove_all(logins, steps);

@@ -66,7 +66,7 @@ class Push {
 
   Result<BusLink> connect() {
     MESH_CHECK(steps_.next("connect to the bus"));
-    auto link = connect_bus(state_, mesh(), location_.root, kBusTimeout);
+    auto link = connect_bus(state_, mesh(), location_.root, at_most(kBusTimeout, steps_));
     const bool unknown =
         !link && !mesh().bus.managed &&
         (link.error().code == Code::PermissionDenied || link.error().code == Code::NotFound);
@@ -109,7 +109,7 @@ class Push {
   Result<BusLink> connect_introduced() {
     const os::Deadline deadline(kIntroduced);
     while (true) {
-      auto link = connect_bus(state_, mesh(), location_.root, kBusTimeout);
+      auto link = connect_bus(state_, mesh(), location_.root, at_most(kBusTimeout, steps_));
       if (link || link.error().code == Code::Unsupported) {
         return link;
       }
@@ -232,7 +232,7 @@ class Push {
     const auto fresh = fresh_principals(plan);
     auto proved = prove_principals(state_, mesh(), location_.root, link, fresh, steps_);
     if (!proved && proved.error().code == Code::Unavailable && mesh().bus.managed) {
-      MESH_CHECK(bus::SystemAccount(link.system).reload_all(false, kReload));
+      MESH_CHECK(bus::SystemAccount(link.system).reload_all(false, at_most(kReload, steps_)));
       proved = prove_principals(state_, mesh(), location_.root, link, fresh, steps_);
     }
     return proved;

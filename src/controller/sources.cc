@@ -27,8 +27,9 @@ bool at_work(const json& info) {
          });
 }
 
-Result<bool> sources_at_work(bus::Connection& mesh, const std::string& stream) {
-  MESH_TRY(const auto answer, mesh.request("$JS.API.STREAM.INFO." + stream, "", kRequest));
+Result<bool> sources_at_work(bus::Connection& mesh, const std::string& stream, Steps& steps) {
+  MESH_TRY(const auto answer,
+           mesh.request("$JS.API.STREAM.INFO." + stream, "", at_most(kRequest, steps)));
   const auto info = json::parse(answer.data, nullptr, false);
   return info.is_object() && at_work(info);
 }
@@ -36,13 +37,13 @@ Result<bool> sources_at_work(bus::Connection& mesh, const std::string& stream) {
 }  // namespace
 
 Status wait_for_sources(bus::Connection& mesh, std::span<const std::string> streams, Steps& steps) {
-  const os::Deadline deadline(kWait);
+  const os::Deadline deadline(at_most(kWait, steps));
   for (const auto& stream : streams) {
     MESH_CHECK(steps.next("wait for what feeds " + stream));
-    MESH_TRY(bool there, sources_at_work(mesh, stream));
+    MESH_TRY(bool there, sources_at_work(mesh, stream, steps));
     while (!there && !deadline.passed()) {
       std::this_thread::sleep_for(kPause);
-      MESH_TRY(there, sources_at_work(mesh, stream));
+      MESH_TRY(there, sources_at_work(mesh, stream, steps));
     }
     if (!there) {
       steps.say("what feeds " + stream + " is not at work yet");

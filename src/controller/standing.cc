@@ -15,22 +15,15 @@ namespace {
 
 using nlohmann::json;
 
-/// Nobody interrupts: a few requests with deadlines of their own.
-class Quiet : public Steps {
- public:
-  Status next(std::string_view /*what*/) override { return {}; }
-  void say(std::string_view /*line*/) override {}
-};
-
 /// When the first message at or behind `sequence` was stored that matches one of the filters.
 std::optional<std::string> first_time(bus::Connection& mesh, const std::string& stream,
                                       std::uint64_t sequence,
-                                      const std::vector<std::string>& filters) {
+                                      const std::vector<std::string>& filters, const Steps& steps) {
   std::optional<std::string> oldest;
   for (const auto& filter : filters) {
     const json question = {{"seq", sequence}, {"next_by_subj", filter}};
-    const auto answer =
-        mesh.request("$JS.API.STREAM.MSG.GET." + stream, question.dump(), kBusTimeout);
+    const auto answer = mesh.request("$JS.API.STREAM.MSG.GET." + stream, question.dump(),
+                                     at_most(kBusTimeout, steps));
     const auto found =
         answer ? bus::read_api_answer(*answer) : Result<json>(std::unexpected(answer.error()));
     if (!found || !found->contains("message")) {
@@ -57,7 +50,8 @@ std::optional<std::int64_t> lost_in(const std::optional<std::string>& oldest,
 }
 
 ConsumerStanding consumer_standing(bus::Connection& mesh, const plan::Observed& observed,
-                                   const plan::ObservedConsumer& consumer, os::WallTime now) {
+                                   const plan::ObservedConsumer& consumer, os::WallTime now,
+                                   const Steps& steps) {
   ConsumerStanding out;
   out.name = consumer.stream + "." + consumer.name;
   out.waiting = consumer.waiting;
@@ -69,7 +63,7 @@ ConsumerStanding consumer_standing(bus::Connection& mesh, const plan::Observed& 
     if (filters.empty()) {
       filters.emplace_back(">");
     }
-    out.oldest = first_time(mesh, consumer.stream, consumer.ack_floor.stream + 1, filters);
+    out.oldest = first_time(mesh, consumer.stream, consumer.ack_floor.stream + 1, filters, steps);
     out.lost_in = lost_in(out.oldest, observed.stream(consumer.stream), now);
   }
   return out;
@@ -94,7 +88,8 @@ std::vector<std::string> holders_of(const model::Mesh& mesh, const model::SeatNa
 }
 
 void add_seats(Standing& standing, BusLink& link, const model::Mesh& mesh,
-               const plan::Observed& observed, const std::set<std::string>& connected) {
+               const plan::Observed& observed, const std::set<std::string>& connected,
+               const Steps& steps) {
   for (const auto& seat : mesh.seats) {
     SeatStanding out;
     out.name = seat.name.text();
@@ -103,7 +98,7 @@ void add_seats(Standing& standing, BusLink& link, const model::Mesh& mesh,
     if (const auto* stream = observed.stream(name); stream != nullptr) {
       out.waiting = stream->messages;
       if (stream->messages > 0) {
-        out.oldest = first_time(link.mesh, name, stream->first, {">"});
+        out.oldest = first_time(link.mesh, name, stream->first, {">"}, steps);
       }
     }
     standing.seats.push_back(std::move(out));
@@ -111,12 +106,11 @@ void add_seats(Standing& standing, BusLink& link, const model::Mesh& mesh,
 }
 
 Status ask(Standing& standing, inventory::State& state, const model::Mesh& mesh,
-           const std::string& root, os::WallTime now) {
-  MESH_TRY(auto link, connect_bus(state, mesh, root, kBusTimeout));
-  Quiet steps;
+           const std::string& root, os::WallTime now, Steps& steps) {
+  MESH_TRY(auto link, connect_bus(state, mesh, root, at_most(kBusTimeout, steps)));
   MESH_TRY(const auto observed, observe(link.mesh, steps));
   MESH_TRY(const auto connected, connected_users(link.system, steps));
-  MESH_TRY(const auto account, bus::JetStream(link.mesh).account());
+  MESH_TRY(const auto account, bus::JetStream(link.mesh, at_most(kBusTimeout, steps)).account());
   standing.bus.running = true;
   standing.bus.urls = link.urls;
   standing.bus.streams = account.streams;
@@ -128,10 +122,10 @@ Status ask(Standing& standing, inventory::State& state, const model::Mesh& mesh,
   }
   for (const auto& consumer : observed.consumers) {
     if (plan::mesh_id_of(consumer.config) == state.identity.mesh_id) {
-      standing.consumers.push_back(consumer_standing(link.mesh, observed, consumer, now));
+      standing.consumers.push_back(consumer_standing(link.mesh, observed, consumer, now, steps));
     }
   }
-  add_seats(standing, link, mesh, observed, connected);
+  add_seats(standing, link, mesh, observed, connected, steps);
   if (const auto* parked = observed.stream(model::kParked); parked != nullptr) {
     standing.parked = parked->messages;
   }
@@ -140,12 +134,18 @@ Status ask(Standing& standing, inventory::State& state, const model::Mesh& mesh,
 
 }  // namespace
 
+bool as_declared(const ComponentState& state, const model::Component& component) {
+  return state.state == "running" ||
+         (state.state == "stopped" && component.restart != model::Restart::Always);
+}
+
 Result<Standing> standing(inventory::State& state, const model::Mesh& mesh, const std::string& root,
-                          os::WallTime now) {
+                          os::WallTime now, os::Milliseconds timeout) {
   Standing out;
+  TimedSteps steps(timeout);
   MESH_TRY(out.run, read_run_state(state.paths));
   MESH_TRY(out.registry, registry_standing(state, mesh, root));
-  if (auto asked = ask(out, state, mesh, root, now); !asked) {
+  if (auto asked = ask(out, state, mesh, root, now, steps); !asked) {
     out.bus.failure = std::move(asked).error();
   }
   return out;

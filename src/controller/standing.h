@@ -25,6 +25,9 @@ struct ConsumerStanding {
   bool stalled = false;                 // as many unacknowledged as it may have
 };
 
+/// It runs, or has done what it was for.
+[[nodiscard]] bool as_declared(const ComponentState& state, const model::Component& component);
+
 struct SeatStanding {
   std::string name;
   std::uint64_t waiting = 0;
@@ -52,10 +55,10 @@ struct Standing {
   std::optional<RunState> run;
 };
 
-/// Never fails for the bus' or the registry's sake: where one cannot be asked, its `failure` says
-/// why. Errors: those
-/// of the state's files.
+/// Asks the bus for at most `timeout`. Never fails for the bus' or the registry's sake: where one
+/// cannot be asked, its `failure` says why. Errors: those of the state's files.
 [[nodiscard]] Result<Standing> standing(inventory::State& state, const model::Mesh& mesh,
-                                        const std::string& root, os::WallTime now);
+                                        const std::string& root, os::WallTime now,
+                                        os::Milliseconds timeout);
 
 }  // namespace mesh::controller

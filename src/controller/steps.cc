@@ -2,7 +2,25 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace mesh::controller {
+
+os::Milliseconds at_most(os::Milliseconds most, const Steps& steps) {
+  return std::max(os::Milliseconds{1}, std::min(most, steps.left()));
+}
+
+os::Milliseconds at_most(os::Milliseconds most, const os::Deadline& deadline) {
+  return std::max(os::Milliseconds{1}, std::min(most, deadline.left()));
+}
+
+Status TimedSteps::next(std::string_view what) {
+  if (deadline_.passed()) {
+    return fail(Code::Timeout, fmt::format("the deadline passed before: {}", what),
+                "a longer --timeout waits longer");
+  }
+  return {};
+}
 
 Status OperatorSteps::next(std::string_view what) {
   if (interrupt_.requested()) {

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -133,6 +134,61 @@ TEST_P(ExternalTest, WithoutATestThatItWasNotProvedIsSaid) {
   const auto pushed = mesh({"push"});
   EXPECT_EQ(pushed.status.code, 0) << pushed.err;
   EXPECT_NE(pushed.err.find("was not proved beforehand"), std::string::npos) << pushed.err;
+}
+
+TEST_P(ExternalTest, ACommandThatHangsEndsWithTheDeadlineAndTheOldFileIsBack) {
+  introduce();
+  const auto before = config();
+  write(root() / "m/module.toml", "emits = [\"placed\", \"paid\"]\nconsumes = [\"m.placed\"]\n");
+  for (const auto* commands : {"test = [\"sleep\", \"1000\"]\nreload = [\"true\"]\n",
+                               "test = [\"true\"]\nreload = [\"sleep\", \"1000\"]\n"}) {
+    declare(commands);
+    const os::Deadline deadline(std::chrono::milliseconds{9'000});
+    const auto ended = mesh({"push", "--timeout", "2s"});
+    EXPECT_FALSE(deadline.passed()) << ended.err;
+    EXPECT_EQ(ended.status.code, 1) << ended.err;
+    EXPECT_NE(ended.err.find("[bus] "), std::string::npos) << ended.err;
+    EXPECT_EQ(config(), before);
+  }
+  // What was cut off was not proved: the next push does it, whatever the file says.
+  declare("");
+  const auto next = mesh({"push", "--json"});
+  EXPECT_EQ(next.status.code, 0) << next.err;
+  EXPECT_NE(next.out.find("\"reloaded\":true"), std::string::npos) << next.out;
+}
+
+TEST_P(ExternalTest, CtrlCStopsACommandThatHangs) {
+  introduce();
+  const auto before = config();
+  const auto mark = root() / "reached";
+  declare(
+      fmt::format("test = [\"sh\", \"-c\", \"touch {}; exec sleep 1000\"]\n"
+                  "reload = [\"true\"]\n",
+                  mark.string()));
+  write(root() / "m/module.toml", "emits = [\"placed\", \"paid\"]\nconsumes = [\"m.placed\"]\n");
+  os::SpawnOptions options;
+  options.argv = {std::string(MESH_BINARY_DIR) + "/bin/mesh", "push"};
+  options.directory = root().string();
+  options.out = options.err = os::Output::discard();
+  auto push = os::Process::spawn(options);
+  ASSERT_TRUE(push.has_value());
+  const os::Deadline deadline(std::chrono::milliseconds{30'000});
+  while (!std::filesystem::exists(mark) && !deadline.passed()) {
+    std::this_thread::yield();
+  }
+  push->signal(SIGINT);
+  const auto ended = push->wait(std::chrono::milliseconds{9'000});
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->code, 130);
+  EXPECT_EQ(config(), before);
+}
+
+TEST_P(ExternalTest, TheControllerWaitsForABusThatIsAway) {
+  introduce();
+  server_->kill();
+  const auto gave_up = mesh({"controller", "--timeout", "2s"});
+  EXPECT_EQ(gave_up.status.code, 69) << gave_up.err;
+  EXPECT_NE(gave_up.err.find("waiting for the bus: "), std::string::npos) << gave_up.err;
 }
 
 INSTANTIATE_TEST_SUITE_P(Servers, ExternalTest, testing::ValuesIn(test::server_versions()),
