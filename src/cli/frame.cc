@@ -81,16 +81,29 @@ bool takes_value(const std::string& word) {
   return found != options.end() && !found->value.empty();
 }
 
-/// Looks at the word that would be the verb: those of a later version have options that nobody
-/// knows yet, so that they cannot be parsed.
-std::optional<Error> asks_for_later(std::span<const std::string> words) {
+/// The word that would be the verb: those of a later version have options that nobody knows yet, so
+/// that they cannot be parsed.
+std::string verb_word(std::span<const std::string> words) {
   for (std::size_t at = 0; at < words.size(); ++at) {
     if (!words[at].starts_with("-")) {
-      return later_verb(words[at]);
+      return words[at];
     }
     at += takes_value(words[at]) ? 1U : 0U;
   }
-  return std::nullopt;
+  return {};
+}
+
+bool wants_help(std::span<const std::string> words) {
+  const auto end = std::ranges::find(words, "--");
+  return std::any_of(words.begin(), end,
+                     [](const auto& word) { return word == "--help" || word == "-h"; });
+}
+
+Outcome text_outcome(const std::string& text) {
+  Outcome outcome;
+  outcome.text = text;
+  outcome.document = Json{{"help", text}};
+  return outcome;
 }
 
 Result<std::string> start_directory(const Globals& globals, const std::string& working) {
@@ -145,8 +158,9 @@ int run(std::span<const std::string> words, std::span<const Verb> verbs, Console
   const auto refuse = [&](const Error& error) {
     return print(console, error, json, context.colour_err());
   };
-  if (const auto later = asks_for_later(words)) {
-    return refuse(*later);
+  if (const auto later = later_verb(verb_word(words))) {
+    return wants_help(words) ? print(console, text_outcome(*later_help(verb_word(words))), json)
+                             : refuse(*later);
   }
   const auto all = specs(verbs);
   const auto line = parse(words, all);

@@ -77,10 +77,10 @@ TEST(Frame, AnErrorShowsItsPlace) {
 
 TEST(Frame, EachCodeHasItsExitCode) {
   const std::vector<std::pair<Code, int>> table = {
-      {Code::InvalidArgument, 65}, {Code::Usage, 64},       {Code::NotFound, 1},
-      {Code::Conflict, 1},         {Code::Unavailable, 69}, {Code::Timeout, 1},
-      {Code::PermissionDenied, 1}, {Code::Corrupt, 65},     {Code::Unsupported, 1},
-      {Code::Interrupted, 130},    {Code::Internal, 1}};
+      {Code::InvalidArgument, 65}, {Code::Usage, 64},           {Code::NotFound, 1},
+      {Code::Conflict, 1},         {Code::Unavailable, 69},     {Code::Timeout, 1},
+      {Code::Resource, 1},         {Code::PermissionDenied, 1}, {Code::Corrupt, 65},
+      {Code::Unsupported, 1},      {Code::Interrupted, 130},    {Code::Internal, 1}};
   for (const auto& [code, exit] : table) {
     Shell shell("/", {fails({code, "x", "", {}})});
     EXPECT_EQ(shell.run({"fake"}).exit, exit) << code_name(code);
@@ -126,6 +126,9 @@ TEST(Frame, LaterVerbsSayThatTheyAreNotHere) {
     EXPECT_EQ(ran.exit, 1) << name;
     EXPECT_EQ(ran.json()["error"]["code"], "unsupported") << name;
     EXPECT_THAT(ran.err, HasSubstr("not in this version")) << name;
+    const auto help = shell.run({name, "x", "--whatever", "--help"});
+    EXPECT_EQ(help.exit, 0) << name;
+    EXPECT_THAT(help.out, AllOf(HasSubstr(summary), HasSubstr("not in this version"))) << name;
   }
 }
 

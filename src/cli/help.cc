@@ -99,6 +99,17 @@ const Verb* find_verb(std::span<const Verb> verbs, std::string_view name) {
   return found == verbs.end() ? nullptr : &*found;
 }
 
+std::optional<std::string> later_help(std::string_view name) {
+  for (const auto& [later, summary] : later_verbs()) {
+    if (later == name) {
+      return fmt::format(
+          "mesh {}: {}\n\nIt is not in this version yet. `mesh help` lists the verbs that are.\n",
+          name, summary);
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> later_verb(std::string_view name) {
   for (const auto& [later, summary] : later_verbs()) {
     if (later == name) {

@@ -16,6 +16,9 @@ namespace mesh::cli {
 /// The verb of that name, or nullptr.
 [[nodiscard]] const Verb* find_verb(std::span<const Verb> verbs, std::string_view name);
 
+/// What `--help` says of a verb that comes with a later version, or nothing where `name` is none.
+[[nodiscard]] std::optional<std::string> later_help(std::string_view name);
+
 /// The answer to a verb that comes with a later version, or nothing where `name` is none.
 [[nodiscard]] std::optional<Error> later_verb(std::string_view name);
 

@@ -35,8 +35,11 @@ Result<Outcome> run_help(Context& /*context*/, const Arguments& arguments) {
     outcome.document = Json{{"help", outcome.text}};
     return outcome;
   }
-  if (auto later = later_verb(*name)) {
-    return std::unexpected(std::move(*later));
+  if (const auto later = later_help(*name)) {
+    Outcome outcome;
+    outcome.text = *later;
+    outcome.document = Json{{"help", outcome.text}};
+    return outcome;
   }
   std::vector<std::string> names;
   names.reserve(verbs.size());

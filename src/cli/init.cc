@@ -67,6 +67,10 @@ Result<Outcome> run_init(Context& context, const Arguments& arguments) {
   MESH_CHECK(os::make_dirs(context.directory));
   std::vector<std::string> written;
   if (!os::exists(context.directory + "/mesh.toml")) {
+    if (const auto around = controller::locate(os::dir_name(context.directory), {})) {
+      context.say(fmt::format("warning: this makes a mesh of its own inside another: {}",
+                              around->mesh_toml()));
+    }
     MESH_TRY(written, write_files(context.directory));
   }
   MESH_TRY(const auto declared, declarations(context));

@@ -72,6 +72,17 @@ std::string note_of_running(inventory::State& state) {
              : std::string();
 }
 
+/// What of a value is worth a word.
+std::string note_of_value(const secrets::Secret& value) {
+  if (value.empty()) {
+    return "note: the value is empty\n";
+  }
+  return value.reveal().find('\0') == std::string_view::npos
+             ? std::string()
+             : "note: the value holds a NUL byte: a file can hold it (secrets = [...]), a variable "
+               "cannot\n";
+}
+
 Result<Outcome> set(Context& context, const Declarations& declared, inventory::State& state,
                     const Arguments& arguments) {
   MESH_TRY(const auto name, named(arguments));
@@ -85,8 +96,7 @@ Result<Outcome> set(Context& context, const Declarations& declared, inventory::S
     return std::unexpected(as_usage(std::move(kept).error()));
   }
   auto outcome = about(name, "set");
-  outcome.diagnostics = value.empty() ? "note: the value is empty\n" : "";
-  outcome.diagnostics += note_of_running(state);
+  outcome.diagnostics = note_of_value(value) + note_of_running(state);
   return outcome;
 }
 

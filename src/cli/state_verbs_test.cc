@@ -179,6 +179,125 @@ TEST_F(VerbsTest, ADamagedBackupIsRefusedAndNothingIsChanged) {
   EXPECT_EQ(mesh({"restore", "whole"}, key).exit, 0);
 }
 
+TEST_F(VerbsTest, AllSecretsThatAreMissingAreNamed) {
+  write_mesh();
+  (void)mesh({"init"});
+  const auto error = json({"push"}, 65)["error"];
+  EXPECT_EQ(error["message"],
+            "2 secrets are not set: STRIPE_KEY of module shop, TOKEN of module shop");
+  EXPECT_THAT(error["hint"].get<std::string>(), HasSubstr("`mesh secret set shop TOKEN`"));
+  EXPECT_EQ(error["file"], "shop/module.toml");
+}
+
+TEST_F(VerbsTest, AVariableCannotHoldANul) {
+  write_mesh();
+  (void)mesh({"init"});
+  const std::string nul("a\0b", 3);
+  EXPECT_THAT(mesh({"secret", "set", "shop", "TOKEN"}, nul).err, HasSubstr("NUL"));
+  (void)mesh({"secret", "set", "STRIPE_KEY"}, "whole");
+  EXPECT_EQ(mesh({"env", "two.shop"}).exit, 0) << "a file can";
+  (void)mesh({"secret", "set", "STRIPE_KEY"}, nul);
+  for (const auto& words : std::vector<std::vector<std::string>>{{"env", "two.shop"}, {"push"}}) {
+    const auto error = json(words, 65)["error"];
+    EXPECT_THAT(error["message"].get<std::string>(), HasSubstr("STRIPE_KEY of module shop"));
+    EXPECT_THAT(error["hint"].get<std::string>(), HasSubstr("secrets = [\"STRIPE_KEY\"]"));
+    EXPECT_EQ(error["file"], "shop/module.toml");
+  }
+  EXPECT_EQ(mesh({"env", "two.shop", "--", "true"}).exit, 65);
+}
+
+TEST_F(VerbsTest, ASecretIsNamedAsDeclarationsNameIt) {
+  write_mesh();
+  (void)mesh({"init"});
+  for (const auto& name : {std::string("1A"), std::string(64, 'A'), std::string("a b")}) {
+    EXPECT_EQ(mesh({"secret", "set", name}, "x").exit, 64) << name;
+  }
+  EXPECT_EQ(mesh({"secret", "set", std::string(63, 'A')}, "x").exit, 0);
+}
+
+TEST_F(VerbsTest, AStateThatIsOpenToOthersIsClosedAndThatIsSaid) {
+  write_mesh();
+  (void)mesh({"init"});
+  fs::permissions(root_ + "/.mesh", fs::perms(0755));
+  EXPECT_THAT(mesh({"history"}).err, AllOf(HasSubstr("open to other users"), HasSubstr("0755")));
+  EXPECT_EQ(mode(root_ + "/.mesh"), 0700U);
+  EXPECT_THAT(mesh({"history"}).err, Not(HasSubstr("open to other users")));
+}
+
+TEST_F(VerbsTest, ADamagedInventoryIsNotBackedUp) {
+  write_mesh();
+  (void)mesh({"init"});
+  (void)mesh({"secret", "set", "STRIPE_KEY"}, "sk_live");
+  ASSERT_EQ(mesh({"backup", "good"}).exit, 0);
+  const auto good = read("good");
+  const auto whole = read(".mesh/inventory.db");
+  // Bytes of a row, a page, and the end of the file.
+  auto renamed = whole;
+  renamed[renamed.find("STRIPE_KEY") + 9] = 'X';
+  auto overwritten = whole;
+  const auto page = overwritten.find("STRIPE_KEY") / 4096 * 4096;
+  overwritten.replace(page, 4096, std::string(4096, '\x2a'));
+  for (const auto& damaged :
+       {renamed, overwritten, whole.substr(0, whole.size() / 4096 / 2 * 4096)}) {
+    write(".mesh/inventory.db", damaged);
+    EXPECT_EQ(json({"backup", "good"}, 65)["error"]["code"], "corrupt");
+    EXPECT_EQ(read("good"), good);
+    // The doctor looks at what there is to look at all the same.
+    const auto checks = json({"doctor"}, 1)["checks"];
+    EXPECT_GE(checks.size(), 8U) << checks;
+  }
+}
+
+TEST_F(VerbsTest, ABackupReplacesAFileAndNothingElse) {
+  write_mesh();
+  (void)mesh({"init"});
+  ASSERT_EQ(mkfifo((root_ + "/fifo").c_str(), 0600), 0);
+  fs::create_directories(root_ + "/folder");
+  fs::create_symlink("/dev/null", root_ + "/null");
+  for (const auto* file : {"fifo", "folder", "null", "/dev/null"}) {
+    EXPECT_EQ(json({"backup", file}, 65)["error"]["code"], "invalid-argument") << file;
+  }
+  EXPECT_TRUE(fs::is_fifo(root_ + "/fifo"));
+  EXPECT_TRUE(fs::is_symlink(root_ + "/null"));
+  write("folder/latest", "old");
+  fs::create_symlink("folder/latest", root_ + "/link");
+  EXPECT_EQ(mesh({"backup", "link"}).exit, 0);
+  EXPECT_TRUE(fs::is_symlink(root_ + "/link"));
+  EXPECT_THAT(read("folder/latest"), ::testing::StartsWith("mesh-backup "));
+}
+
+TEST_F(VerbsTest, TheDoctorSaysWhatItCannotLookAt) {
+  write_mesh();
+  const auto state_of = [](const Json& checks, const std::string& name) {
+    for (const auto& check : checks) {
+      if (check["name"] == name) {
+        return check["state"].get<std::string>();
+      }
+    }
+    return std::string("none");
+  };
+  // Before there is a state: it makes none.
+  (void)mesh({"doctor"});
+  EXPECT_FALSE(fs::exists(root_ + "/.mesh"));
+  (void)mesh({"init"});
+  const auto fresh = json({"doctor"}, 1)["checks"];
+  EXPECT_THAT(fresh.dump(), HasSubstr("is not there yet"));
+  fs::create_directories(root_ + "/.mesh/bus/nats.conf");
+  auto checks = json({"doctor"}, 1)["checks"];
+  EXPECT_EQ(state_of(checks, "configuration"), "error") << checks;
+  EXPECT_EQ(state_of(checks, "inventory"), "ok") << checks;
+  fs::rename(root_ + "/.mesh/keys/seal.key", root_ + "/away");
+  checks = json({"doctor"}, 1)["checks"];
+  EXPECT_EQ(state_of(checks, "inventory"), "error") << checks;
+  EXPECT_EQ(state_of(checks, "clock"), "ok") << checks;
+  EXPECT_EQ(state_of(checks, "bus"), "warning") << checks;
+  fs::rename(root_ + "/away", root_ + "/.mesh/keys/seal.key");
+  write(".mesh/inventory.db", "");
+  checks = json({"doctor"}, 1)["checks"];
+  EXPECT_EQ(state_of(checks, "inventory"), "error") << checks;
+  EXPECT_EQ(state_of(checks, "disk"), state_of(fresh, "disk")) << checks;
+}
+
 TEST_F(VerbsTest, StateMayLieElsewhere) {
   write_mesh();
   EXPECT_EQ(mesh({"history", "--state", "elsewhere"}).exit, 0);

@@ -36,6 +36,14 @@ TEST_F(VerbsTest, InitMakesAMeshThatChecks) {
   EXPECT_THAT(check["problems"], IsEmpty()) << check;
 }
 
+TEST_F(VerbsTest, AMeshInsideAnotherIsSaidToBeOne) {
+  EXPECT_THAT(mesh({"init"}).err, Not(HasSubstr("inside another")));
+  const auto inner = mesh({"init", "inner"});
+  EXPECT_EQ(inner.exit, 0);
+  EXPECT_THAT(inner.err, HasSubstr("inside another: "));
+  EXPECT_THAT(mesh({"init", "inner"}).err, Not(HasSubstr("inside another")));
+}
+
 TEST_F(VerbsTest, InitTwiceChangesNothingAndShowsNoKey) {
   (void)mesh({"init"});
   const auto toml = read("mesh.toml");

@@ -69,14 +69,15 @@ struct NeededSecret {
   std::string module;
   std::string name;
   Place place;
+  std::string variable;  // that is to hold it; empty where only a file does
 };
 
 /// Every secret that the components on any node need, sorted, each once: what a push looks up
 /// before it changes anything. Pure.
 [[nodiscard]] std::vector<NeededSecret> needed_secrets(const model::Mesh& mesh);
 
-/// Errors: InvalidArgument, naming the verb that sets the first one that is not set, with its
-/// place.
+/// Errors: InvalidArgument, naming all that are not set and the verb that sets them, with the place
+/// of the first; or one with a NUL byte that is to be a variable.
 [[nodiscard]] Status check_secrets(inventory::Inventory& inventory, const model::Mesh& mesh);
 
 /// A part's variables, and which of them hold a secret's value.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/digest.h"
+#include "base/text.h"
 #include "controller/bus_link.h"
 #include "controller/environment.h"
 #include "os/files.h"
@@ -29,12 +30,12 @@ std::vector<NeededSecret> needed_by(const Part& part) {
   const auto& module = part.module->name.text();
   for (const auto& [name, value] : declared_variables(part)) {
     if (value.secret) {
-      needed.push_back({module, value.text, value.place});
+      needed.push_back({module, value.text, value.place, name});
     }
   }
   if (part.component != nullptr) {
     for (const auto& secret : part.component->secrets) {
-      needed.push_back({module, secret.value, secret.place});
+      needed.push_back({module, secret.value, secret.place, {}});
     }
   }
   return needed;
@@ -68,7 +69,29 @@ Result<secrets::Secret> find(inventory::Inventory& inventory, const NeededSecret
   if (!found) {
     return std::unexpected(with_place(std::move(found).error(), needed.place));
   }
+  if (!needed.variable.empty() && found->reveal().find('\0') != std::string_view::npos) {
+    return fail(
+        Code::InvalidArgument,
+        fmt::format("the secret {} of module {} holds a NUL byte, and the variable {} would "
+                    "end there",
+                    needed.name, needed.module, needed.variable),
+        fmt::format("take it as a file: secrets = [\"{}\"] in the component", needed.name),
+        needed.place);
+  }
   return found;
+}
+
+std::unexpected<Error> not_set(const std::vector<NeededSecret>& missing) {
+  std::vector<std::string> names;
+  std::vector<std::string> verbs;
+  for (const auto& one : missing) {
+    names.push_back(fmt::format("{} of module {}", one.name, one.module));
+    verbs.push_back(fmt::format("`mesh secret set {} {}`", one.module, one.name));
+  }
+  return fail(Code::InvalidArgument,
+              fmt::format("{} secrets are not set: {}", names.size(), join(names, ", ")),
+              fmt::format("set each, its value on stdin: {}", join(verbs, ", ")),
+              missing.front().place);
 }
 
 Status write_private(const std::string& path, std::string_view bytes) {
@@ -95,7 +118,7 @@ Result<std::string> write_secrets(inventory::Inventory& inventory, const Part& p
   if (part.component != nullptr) {
     for (const auto& secret : part.component->secrets) {
       MESH_TRY(const auto value,
-               find(inventory, {part.module->name.text(), secret.value, secret.place}));
+               find(inventory, {part.module->name.text(), secret.value, secret.place, {}}));
       MESH_CHECK(write_private(files.secrets() + "/" + secret.value, value.reveal()));
       wanted.insert(secret.value);
       digests += fmt::format("{} {}\n", secret.value, sha256_hex(value.reveal()));
@@ -129,16 +152,33 @@ std::vector<NeededSecret> needed_secrets(const model::Mesh& mesh) {
     }
   }
   std::ranges::sort(all, by_name);
-  const auto repeated = std::ranges::unique(all, same_name);
-  all.erase(repeated.begin(), repeated.end());
-  return all;
+  std::vector<NeededSecret> once;
+  for (auto& needed : all) {
+    if (once.empty() || !same_name(once.back(), needed)) {
+      once.push_back(std::move(needed));
+    } else if (once.back().variable.empty()) {
+      once.back() = std::move(needed);
+    }
+  }
+  return once;
 }
 
 Status check_secrets(inventory::Inventory& inventory, const model::Mesh& mesh) {
+  std::vector<NeededSecret> missing;
+  Status first;
   for (const auto& needed : needed_secrets(mesh)) {
-    MESH_CHECK(find(inventory, needed));
+    auto found = inventory.find_secret(needed.module, needed.name);
+    if (!found && found.error().code == Code::NotFound) {
+      missing.push_back(needed);
+    } else if (auto fit = find(inventory, needed); !fit && first) {
+      first = std::unexpected(std::move(fit).error());
+    }
   }
-  return {};
+  if (missing.size() > 1) {
+    return not_set(missing);
+  }
+  return missing.empty() ? first
+                         : Status(std::unexpected(find(inventory, missing.front()).error()));
 }
 
 Result<PreparedEnvironment> prepare_environment(inventory::State& state, const model::Mesh& mesh,
@@ -159,7 +199,7 @@ Result<PreparedEnvironment> prepare_environment(inventory::State& state, const m
       continue;
     }
     MESH_TRY(const auto secret,
-             find(state.inventory, {part.module->name.text(), value.text, value.place}));
+             find(state.inventory, {part.module->name.text(), value.text, value.place, name}));
     prepared.variables.emplace(name, secret.reveal());
     prepared.secret.insert(name);
   }

@@ -1,5 +1,7 @@
 #include "controller/workspace.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -20,6 +22,21 @@ namespace fs = std::filesystem;
 std::string shown(const fs::path& root, const fs::path& directory) {
   const auto relative = root.lexically_relative(directory);
   return relative == "." || relative.empty() ? std::string() : relative.string() + "/";
+}
+
+/// A state that somebody opened to other users is closed again, and that is said: what they read
+/// meanwhile they know.
+Status close_to_others(const std::string& state, const Say& say) {
+  struct stat info{};
+  if (::stat(state.c_str(), &info) != 0 || (info.st_mode & 0077U) == 0) {
+    return {};
+  }
+  if (::chmod(state.c_str(), os::kPrivateDir) != 0) {
+    return fail(Code::PermissionDenied, state + " is open to other users", "chmod 700 " + state);
+  }
+  say(fmt::format("warning: {} was open to other users (mode {:04o}) and is closed now", state,
+                  info.st_mode & 07777U));
+  return {};
 }
 
 }  // namespace
@@ -78,6 +95,7 @@ std::string recovery_notice(const inventory::NewState& made) {
 Result<inventory::State> open_state(const Location& location, const std::string& mesh_name,
                                     Edges edges, const Say& say) {
   if (inventory::state_exists(location.state)) {
+    MESH_CHECK(close_to_others(location.state, say));
     return inventory::open_state(location.state, edges.clock, edges.random);
   }
   auto made = make_state(location, mesh_name, edges);
