@@ -192,13 +192,14 @@ Status check_pushable(inventory::State& state, const model::Mesh& mesh) {
   for (const auto& module : mesh.modules) {
     for (const auto& component : module.file->components) {
       if (!module.on.empty() && (component.build || component.image)) {
-        return fail(Code::Unsupported,
-                    fmt::format("component {} of module {} is an image: images come with the "
-                                "builder and the host, which this version does not have yet",
-                                component.name.text(), module.name.text()),
-                    "run it as a command (`run`), or leave the component out and start it yourself "
-                    "with `mesh env`",
-                    component.place);
+        return fail(
+            Code::Unsupported,
+            fmt::format("component {} of module {} is an image, and this version has no host "
+                        "that would run it",
+                        component.name.text(), module.name.text()),
+            "`mesh build` builds it all the same; run it as a command (`run`), or leave the "
+            "component out and start it yourself with `mesh env`",
+            component.place);
       }
     }
   }
