@@ -47,6 +47,7 @@ class NarrowSink : public Sink {
   Result<bool> take(std::string_view bytes) override {
     if (bytes.size() > room_) {
       ++pauses;
+      full_ = true;
       return false;
     }
     room_ -= bytes.size();
@@ -57,7 +58,12 @@ class NarrowSink : public Sink {
     transfer_ = nullptr;
     ++ends;
   }
+  /// Takes as much again, once it has been full.
   void more() {
+    if (!full_) {
+      return;
+    }
+    full_ = false;
     room_ += step_;
     if (transfer_ != nullptr) {
       transfer_->resume();
@@ -71,6 +77,7 @@ class NarrowSink : public Sink {
  private:
   std::size_t step_;
   std::size_t room_;
+  bool full_ = false;
   Transfer* transfer_ = nullptr;
 };
 
