@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostErrorBody = std::size_t{64} << 10U;
 constexpr std::size_t kMostHeaders = 256;
-constexpr long kStreamBuffer = 256L << 10U;
+constexpr long kStreamBuffer = 128L << 10U;
 
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n");

@@ -224,10 +224,10 @@ Status Session::after_failure(const Call& call, const http::Fetched& fetched, in
     }
     return std::unexpected(std::move(error));
   }
+  not_before_ = std::max(not_before_, now + decision.wait);
   if (call.rewind && !call.rewind()) {
     return std::unexpected(std::move(error));
   }
-  not_before_ = std::max(not_before_, now + decision.wait);
   if (decision.wait >= kWorthARemark && setting_.remark) {
     setting_.remark(fmt::format("waiting {} s for {}: {}", decision.wait.count() / 1000,
                                 setting_.domain, error.message));
@@ -263,7 +263,10 @@ Result<http::Response> Session::ask(const Call& call) {
       }
       MESH_CHECK(authorizer_.challenged(*made.fetched, authorization));
       if (call.rewind && !call.rewind()) {
-        return std::unexpected(refusal(call, *made.fetched));
+        // With what is known now it will do, but the body has to come from its beginning.
+        Error error = refusal(call, *made.fetched);
+        error.code = Code::Unavailable;
+        return std::unexpected(std::move(error));
       }
       --attempt;
       continue;

@@ -1,5 +1,6 @@
 #include "registry/upstreams.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace mesh::registry {
@@ -9,6 +10,14 @@ bool another_may_have_it(const Error& error) {
   return error.code == Code::NotFound || error.code == Code::Unavailable ||
          error.code == Code::Timeout || error.code == Code::PermissionDenied ||
          error.code == Code::Unsupported;
+}
+
+/// What mesh.toml says of a registry, by whichever of its names.
+Access access_of(const std::map<std::string, Access>& all, const std::string& domain) {
+  const std::string key = oci::credential_key(domain);
+  const auto found = std::ranges::find_if(
+      all, [&](const auto& entry) { return oci::credential_key(entry.first) == key; });
+  return found == all.end() ? Access{} : found->second;
 }
 
 }  // namespace
@@ -21,24 +30,21 @@ Client& Upstreams::client(const std::string& domain) {
   }
   auto& slot = clients_[domain];
   if (slot == nullptr) {
-    const auto access = setting_.access.find(domain);
-    slot = std::make_unique<Client>(
-        Session::Setting{.loop = setting_.loop,
-                         .services = setting_.services,
-                         .credentials = setting_.credentials,
-                         .account = &setting_.account,
-                         .domain = domain,
-                         .access = access == setting_.access.end() ? Access{} : access->second,
-                         .remark = setting_.remark});
+    slot = std::make_unique<Client>(Session::Setting{.loop = setting_.loop,
+                                                     .services = setting_.services,
+                                                     .credentials = setting_.credentials,
+                                                     .account = &setting_.account,
+                                                     .domain = domain,
+                                                     .access = access_of(setting_.access, domain),
+                                                     .remark = setting_.remark});
   }
   return *slot;
 }
 
 std::vector<Client*> Upstreams::clients(const std::string& domain) {
   std::vector<Client*> out;
-  const auto access = setting_.access.find(domain);
-  if (access != setting_.access.end() && !access->second.mirror.empty()) {
-    out.push_back(&client(access->second.mirror));
+  if (const Access access = access_of(setting_.access, domain); !access.mirror.empty()) {
+    out.push_back(&client(access.mirror));
   }
   out.push_back(&client(domain));
   return out;

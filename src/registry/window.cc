@@ -7,7 +7,7 @@
 namespace mesh::registry {
 namespace {
 
-constexpr std::size_t kCapacity = std::size_t{1} << 20U;
+constexpr std::size_t kCapacity = std::size_t{512} << 10U;
 
 }  // namespace
 
