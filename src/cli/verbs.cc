@@ -11,6 +11,7 @@ std::vector<Verb> all_verbs() {
       push_verb(),
       mirror_verb(),
       build_verb(),
+      registry_verb(),
       up_verb(),
       down_verb(),
       controller_verb(),
@@ -37,7 +38,6 @@ std::vector<Verb> all_verbs() {
 const std::vector<std::pair<std::string, std::string>>& later_verbs() {
   static const std::vector<std::pair<std::string, std::string>> kLater = {
       {"rollback", "back to an earlier push"},
-      {"registry", "looks after the registry's images"},
       {"logs", "what modules print"},
       {"lint", "reads a hand-written nats.conf and says what is wrong with it"},
       {"import", "brings a hand-written setup under Mesh"},

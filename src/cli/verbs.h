@@ -34,6 +34,7 @@ Verb secret_verb();
 Verb plan_verb();
 Verb push_verb();
 Verb mirror_verb();
+Verb registry_verb();
 Verb build_verb();
 Verb controller_verb();
 Verb up_verb();

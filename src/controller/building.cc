@@ -19,6 +19,7 @@
 #include "controller/disk_files.h"
 #include "controller/image_ledger.h"
 #include "controller/mirroring.h"
+#include "controller/registry_link.h"
 #include "os/files.h"
 #include "os/lock.h"
 
@@ -54,6 +55,7 @@ class BuildRun {
       return std::move(out_);
     }
     MESH_TRY(const auto lock, take_lock());
+    MESH_CHECK(reach_registry(mesh_, location_.root, state_.paths, options_.stop_fd));
     MESH_TRY(const auto builder, builder::Buildah::open(buildah_settings()));
     for (auto& problem : check_builder(inputs_, builder.version())) {
       out_.problems.push_back(std::move(problem));

@@ -15,6 +15,7 @@
 #include "bus/server_program.h"
 #include "controller/bus_config.h"
 #include "controller/bus_file.h"
+#include "controller/prune.h"
 #include "controller/registry_link.h"
 #include "controller/steps.h"
 #include "model/addresses.h"
@@ -151,7 +152,15 @@ Finding check_registry_program(const model::Mesh& mesh, bool needed) {
              : ok("docker-registry", "none is installed, and no component needs one");
 }
 
-Finding check_registry_answers(const RegistryStanding& registry) {
+Finding check_registry_answers(const model::Mesh& mesh, const RegistryStanding& registry) {
+  const auto listen = model::parse_host_port(mesh.registry.listen);
+  if (registry.running && mesh.registry.managed && listen && !model::is_loopback(listen->host)) {
+    return bad(Health::Warning, "registry",
+               mesh.registry.listen +
+                   " has no TLS and asks for no login: whoever reaches it may "
+                   "push and delete",
+               "listen on 127.0.0.1, or keep others away from that address");
+  }
   if (registry.running) {
     return ok("registry", fmt::format("{} answers, {} images", registry.address, registry.images));
   }
@@ -163,6 +172,31 @@ Finding check_registry_answers(const RegistryStanding& registry) {
              failure ? failure->hint : std::string());
 }
 
+/// Images that nothing names; nothing to say where the registry holds nothing.
+Finding check_unused(inventory::State& state, const model::Mesh& mesh, const Location& location) {
+  constexpr std::size_t kMostShown = 5;
+  const auto report = prunable(state, mesh, location, false);
+  if (!report) {
+    return bad(Health::Warning, "unused images", report.error().message, report.error().hint);
+  }
+  const auto& unused = report->plan.unused;
+  if (unused.empty()) {
+    return ok("unused images", "none");
+  }
+  std::vector<std::string> shown;
+  for (const auto& image : unused) {
+    if (shown.size() == kMostShown) {
+      shown.emplace_back("…");
+      break;
+    }
+    shown.push_back(image.repository + "@" + image.digest);
+  }
+  return bad(
+      Health::Warning, "unused images",
+      fmt::format("{}, {} MiB: {}", unused.size(), report->plan.frees >> 20U, join(shown, ", ")),
+      "`mesh registry prune` shows them all, with --yes it removes them");
+}
+
 void check_registry(const model::Mesh& mesh, const RegistryStanding& registry,
                     const inventory::StatePaths& paths, std::vector<Finding>& out) {
   out.push_back(check_registry_program(mesh, registry.needed));
@@ -170,7 +204,7 @@ void check_registry(const model::Mesh& mesh, const RegistryStanding& registry,
     out.push_back(check_port("registry port", "registry", mesh.registry.listen,
                              registry_paths(paths).record()));
   }
-  out.push_back(check_registry_answers(registry));
+  out.push_back(check_registry_answers(mesh, registry));
 }
 
 void check_bus(const Standing& standing, std::vector<Finding>& out) {
@@ -229,18 +263,21 @@ Finding check_pushed(inventory::State& state) {
 }
 
 /// What only the records can tell.
-void check_with_records(inventory::State& state, const model::Mesh& mesh, const std::string& root,
+void check_with_records(inventory::State& state, const model::Mesh& mesh, const Location& location,
                         os::WallTime now, os::Milliseconds timeout, std::vector<Finding>& out) {
-  const auto stands = standing(state, mesh, root, now, timeout);
+  const auto stands = standing(state, mesh, location.root, now, timeout);
   if (stands) {
     check_bus(*stands, out);
   } else {
     out.push_back(bad("bus", stands.error()));
   }
-  out.push_back(check_file(state, mesh, root, stands && stands->bus.running));
+  out.push_back(check_file(state, mesh, location.root, stands && stands->bus.running));
   out.push_back(check_pushed(state));
   if (stands) {
     check_registry(mesh, stands->registry, state.paths, out);
+    if (stands->registry.needed || stands->registry.running) {
+      out.push_back(check_unused(state, mesh, location));
+    }
   }
 }
 
@@ -264,7 +301,7 @@ std::vector<Finding> check_up(const Location& location, const model::Mesh& mesh,
         check_port("port", "bus", mesh.bus.listen_or_default(), server_record_file(paths)));
   }
   if (state) {
-    check_with_records(*state, mesh, location.root, edges.clock.now(), deadline.left(), out);
+    check_with_records(*state, mesh, location, edges.clock.now(), deadline.left(), out);
     return out;
   }
   for (const auto* name : {"bus", "configuration", "push", "registry"}) {

@@ -57,20 +57,25 @@ Result<std::string> RecordedFiles::read(const std::string& path) const {
   return found->bytes;
 }
 
-Result<std::optional<Recorded>> recorded_mesh(inventory::Inventory& inventory) {
-  MESH_TRY(auto push, inventory.latest());
-  if (!push) {
-    return std::optional<Recorded>();
-  }
-  MESH_TRY(auto files, inventory.files(push->number));
+Result<Recorded> mesh_of_push(inventory::Inventory& inventory, inventory::Push push) {
+  MESH_TRY(auto files, inventory.files(push.number));
   auto reading = model::read_mesh(RecordedFiles(std::move(files)));
   if (!reading.mesh) {
     const auto first = reading.problems.empty() ? std::string("no reason")
                                                 : model::to_text(reading.problems.front());
     return fail(Code::Corrupt, fmt::format("the declarations of push {} cannot be read again: {}",
-                                           push->number, first));
+                                           push.number, first));
   }
-  return std::optional<Recorded>(Recorded{std::move(*push), std::move(*reading.mesh)});
+  return Recorded{std::move(push), std::move(*reading.mesh)};
+}
+
+Result<std::optional<Recorded>> recorded_mesh(inventory::Inventory& inventory) {
+  MESH_TRY(auto push, inventory.latest());
+  if (!push) {
+    return std::optional<Recorded>();
+  }
+  MESH_TRY(auto recorded, mesh_of_push(inventory, std::move(*push)));
+  return std::optional(std::move(recorded));
 }
 
 }  // namespace mesh::controller

@@ -27,6 +27,9 @@ struct Recorded {
   model::Mesh mesh;
 };
 
+/// What a recorded push declared. Errors: as below.
+[[nodiscard]] Result<Recorded> mesh_of_push(inventory::Inventory& inventory, inventory::Push push);
+
 /// Nothing before the first push. Errors: Corrupt where the records cannot be read as declarations.
 [[nodiscard]] Result<std::optional<Recorded>> recorded_mesh(inventory::Inventory& inventory);
 

@@ -1,0 +1,142 @@
+#include "controller/named_images.h"
+
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "builder/lock_file.h"
+#include "controller/build_inputs.h"
+#include "controller/disk_files.h"
+#include "controller/recorded.h"
+#include "oci/reference.h"
+#include "os/files.h"
+
+namespace mesh::controller {
+
+namespace {
+
+constexpr std::size_t kPushes = 10;
+constexpr std::size_t kMostLock = std::size_t{16} << 20U;
+
+std::string component_name(const std::string& module, const std::string& component) {
+  return module + "." + component;
+}
+
+class Names {
+ public:
+  Names(inventory::State& state, const Location& location) : state_(state), location_(location) {}
+
+  Status take_declared(const model::Mesh& mesh) {
+    take_mesh(mesh, "");
+    const auto inputs =
+        read_build_inputs(mesh, DiskFiles(location_.root), location_, {{}, machine_platform()});
+    for (const auto& problem : inputs.problems) {
+      if (problem.severity == model::Severity::Error) {
+        return fail(Code::InvalidArgument, problem.message, problem.hint, problem.place);
+      }
+    }
+    for (const auto& input : inputs.inputs) {
+      for (const auto& resolved : input.platforms) {
+        for (const auto& use : resolved.images) {
+          take_reference(use.text, "a base of " + input.name());
+        }
+      }
+    }
+    return {};
+  }
+
+  Status take_lock() {
+    const auto path = location_.root + "/mesh.lock";
+    if (!os::exists(path)) {
+      return {};
+    }
+    MESH_TRY(const auto text, os::read_file(path, kMostLock));
+    MESH_TRY(const auto lock, builder::LockFile::parse(text, location_.shown_prefix + "mesh.lock"));
+    for (const auto& [name, digest] : lock.images) {
+      take(digest, "mesh.lock: " + name);
+    }
+    return {};
+  }
+
+  /// What the last pushes declared; afterwards it is known which components they had.
+  Status take_pushes() {
+    MESH_TRY(const auto pushes, state_.inventory.history(kPushes));
+    for (const auto& push : pushes) {
+      MESH_TRY(const auto recorded, mesh_of_push(state_.inventory, push));
+      take_mesh(recorded.mesh, fmt::format(", as of push {}", push.number));
+    }
+    if (pushes.size() == kPushes) {
+      oldest_ = pushes.back().time;
+    }
+    return {};
+  }
+
+  /// Of each component that some push had, what was built since the oldest push, and the latest
+  /// before it, which that push had.
+  Status take_built() {
+    MESH_TRY(const auto built, state_.inventory.built_images());
+    std::set<std::string> seen_before;
+    for (const auto& one : built) {  // the latest of each component first
+      const auto name = component_name(one.module, one.component);
+      const bool since = !oldest_ || one.time >= *oldest_;
+      if (since || (components_.contains(name) && seen_before.insert(name).second)) {
+        take(one.digest, fmt::format("built for {} at {}", name, one.time));
+      }
+    }
+    return {};
+  }
+
+  std::map<std::string, std::string> done() { return std::move(names_); }
+
+ private:
+  void take(const std::string& key, std::string because) {
+    names_.emplace(key, std::move(because));
+  }
+
+  void take_reference(const std::string& text, const std::string& because) {
+    const auto reference = oci::Reference::parse(text);
+    if (!reference) {
+      return;  // it names nothing that a registry could hold
+    }
+    if (reference->digest()) {
+      take(reference->digest()->text(), because);
+    } else {
+      take(reference->path() + ":" + reference->target(), because);
+    }
+  }
+
+  void take_mesh(const model::Mesh& mesh, const std::string& when) {
+    for (const auto& module : mesh.modules) {
+      for (const auto& component : module.file->components) {
+        const auto name = component_name(module.name.text(), component.name.text());
+        components_.insert(name);
+        if (component.image) {
+          take_reference(*component.image, "the image of " + name + when);
+        }
+      }
+    }
+  }
+
+  inventory::State& state_;
+  const Location& location_;
+  std::map<std::string, std::string> names_;
+  std::set<std::string> components_;
+  std::optional<std::string> oldest_;  // when the 10th last push was made; nothing: all count
+};
+
+}  // namespace
+
+Result<std::map<std::string, std::string>> named_images(inventory::State& state,
+                                                        const model::Mesh& mesh,
+                                                        const Location& location) {
+  Names names(state, location);
+  MESH_CHECK(names.take_declared(mesh));
+  MESH_CHECK(names.take_lock());
+  MESH_CHECK(names.take_pushes());
+  MESH_CHECK(names.take_built());
+  return names.done();
+}
+
+}  // namespace mesh::controller

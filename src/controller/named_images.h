@@ -1,0 +1,23 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "controller/workspace.h"
+#include "inventory/state.h"
+#include "model/declarations.h"
+
+namespace mesh::controller {
+
+/// What must stay in the registry -> who needs it. A key is a digest, or `repository:tag` of an
+/// image that is declared by a tag. Named are: images of the declarations that stand on the disk
+/// now, and the bases of what these build; mesh.lock; the declarations of the last 10 pushes, that
+/// a rollback may go back to, and what was built for them. (Nodes run what a push declared; they
+/// report nothing else yet.) Errors: InvalidArgument (a Containerfile that cannot be read), Corrupt
+/// (mesh.lock, the records): then nobody may say that an image is unused.
+[[nodiscard]] Result<std::map<std::string, std::string>> named_images(inventory::State& state,
+                                                                      const model::Mesh& mesh,
+                                                                      const Location& location);
+
+}  // namespace mesh::controller
