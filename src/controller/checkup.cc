@@ -199,7 +199,6 @@ Finding check_unused(inventory::State& state, const model::Mesh& mesh, const Loc
 
 void check_registry(const model::Mesh& mesh, const RegistryStanding& registry,
                     const inventory::StatePaths& paths, std::vector<Finding>& out) {
-  out.push_back(check_registry_program(mesh, registry.needed));
   if (mesh.registry.managed && (registry.needed || registry.running)) {
     out.push_back(check_port("registry port", "registry", mesh.registry.listen,
                              registry_paths(paths).record()));
@@ -300,6 +299,7 @@ std::vector<Finding> check_up(const Location& location, const model::Mesh& mesh,
     out.push_back(
         check_port("port", "bus", mesh.bus.listen_or_default(), server_record_file(paths)));
   }
+  out.push_back(check_registry_program(mesh, needs_registry(mesh)));
   if (state) {
     check_with_records(*state, mesh, location, edges.clock.now(), deadline.left(), out);
     return out;

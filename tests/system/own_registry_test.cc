@@ -130,7 +130,8 @@ TEST_F(OwnRegistry, RunsComesBackAndEnds) {
   EXPECT_EQ(now.at("server"), "managed");
   EXPECT_TRUE(now.at("version").is_string());
   EXPECT_EQ(check("registry").substr(0, 3), "ok:");
-  EXPECT_EQ(check("registry port"), "ok: " + address() + " is the registry");
+  const auto port = check("registry port");
+  EXPECT_TRUE(port.starts_with("ok: " + address() + " is the registry")) << port;
 
   const auto image = made_image(1, {100'000, 5'000});
   ASSERT_TRUE(push_made(image, address(), "by/hand", "1"));

@@ -35,7 +35,6 @@ export const notYet = new Set([
   "endless-manifest",
   "hangs-up-once",
   "head-refused",
-  "large-put-refused-once",
   "layer-was-cut",
   "layer-was-damaged",
   "manifest-of-five-megabytes",
