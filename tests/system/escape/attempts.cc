@@ -238,7 +238,7 @@ std::vector<Attempt> header_attempts() {
          "Nats-Trace-Dest: mesh.node.one.declare\r\n")}) {
     for (const auto* subject :
          {kOwnEvent, "mesh.mod.audit.tool.search", kNext, "mesh.seat.mailer.accept.send"}) {
-      out.push_back({fmt::format("{} with {}", subject, std::string(lines, 24)),
+      out.push_back({fmt::format("{} with {}", subject, std::string_view(lines).substr(0, 24)),
                      [=](World& world, RawClient& thief) {
                        with_header(world, thief, subject, lines, "1");
                      }});
