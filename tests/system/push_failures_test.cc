@@ -204,7 +204,7 @@ TEST_P(PushFailuresTest, TwoAtOnceExcludeEachOther) {
   ASSERT_TRUE(first.has_value());
   ASSERT_TRUE(second.has_value());
   ASSERT_TRUE(first->wait(std::chrono::milliseconds{60'000}).has_value());
-  EXPECT_TRUE(second->status.code == 0 || second->out.find("push") != std::string::npos)
+  EXPECT_TRUE(second->status.code == 0 || second->out.find("\"conflict\"") != std::string::npos)
       << second->out << second->err;
   EXPECT_TRUE(second->status.code == 0 || second->status.code == 1);
   EXPECT_TRUE(world.push()->changes.empty());
