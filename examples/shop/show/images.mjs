@@ -50,7 +50,10 @@ export async function showImages(program, shop, freePort, prove) {
   await mesh.run(["init"]);
   const said = [];
   const controller = mesh.start(["controller"], (text) => said.push(text));
-  const runs = async () => (await mesh.run(["status", "--json"])).code === 0 && said.some((text) => /registry/.test(text));
+  const runs = async () => {
+    const { code, output } = await mesh.run(["status", "--json"]);
+    return code === 0 && JSON.parse(output).registry?.running === true;
+  };
   await Promise.race([until(20, "the mesh's own registry", runs),
     controller.done.then((code) => { throw new Error(`mesh controller ended with ${code}:\n${said.join("\n")}`); })]);
   title("mesh build shop: the base is mirrored into the mesh's own registry, once");
