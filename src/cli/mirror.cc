@@ -7,6 +7,7 @@
 #include "cli/mirror_progress.h"
 #include "cli/verbs.h"
 #include "controller/image_ledger.h"
+#include "controller/lock_file.h"
 #include "controller/mirroring.h"
 #include "controller/registry_link.h"
 #include "oci/reference.h"
@@ -126,9 +127,14 @@ std::string quota_text(std::span<const registry::Quota> quotas) {
   return out;
 }
 
+/// What upstream or the registry sent may be damaged; the operator's own files are well.
+int exit_of(Code code) {
+  return code == Code::Corrupt ? exit_code::kFailed : exit_code_of(code);
+}
+
 /// The worst of several failures decides: what could not be reached may be tried again.
 int worse(int exit, Code code) {
-  const int other = exit_code_of(code);
+  const int other = exit_of(code);
   return exit == exit_code::kDone || other == exit_code::kInterrupted ? other : exit;
 }
 
@@ -154,12 +160,53 @@ Outcome outcome_of(const Pairs& pairs, std::span<const Result<registry::Mirrored
                       {"bytes", one.bytes}});
   }
   outcome.diagnostics += asked_text(mirror.asked()) + quota_text(mirror.quotas());
-  outcome.document = Json{{"images", std::move(images)}, {"upstream", asked_json(mirror.asked())}};
+  // Of one image that was not brought there is no answer to document.
+  outcome.document = done.size() == 1 && !done[0] ? error_document(done[0].error())
+                                                  : Json{{"images", std::move(images)},
+                                                         {"upstream", asked_json(mirror.asked())}};
   return outcome;
 }
 
+/// Where the inventory keeps what a tag meant when it was last mirrored.
+std::string note_of(const oci::Reference& source) {
+  return "tag " + source.name() + ":" + source.target();
+}
+
+/// What tags meant before, for the case that upstream cannot be asked now: as the last mirror found
+/// it, or else as the bases of builds are locked.
+Status remember_tags(inventory::Inventory& inventory, const controller::Location& location,
+                     Pairs& pairs) {
+  MESH_TRY(const auto lock, controller::read_lock(location));
+  for (auto& pair : pairs.pairs) {
+    if (pair.source.digest()) {
+      continue;
+    }
+    const std::string name = pair.source.name() + ":" + pair.source.target();
+    MESH_TRY(auto known, inventory.note(note_of(pair.source)));
+    if (const auto locked = lock.images.find(name); !known && locked != lock.images.end()) {
+      known = locked->second;
+    }
+    if (auto digest = oci::Digest::parse(known.value_or(""))) {
+      pair.locked = *std::move(digest);
+    }
+  }
+  return {};
+}
+
+Status keep_tags(inventory::Inventory& inventory, const Pairs& pairs,
+                 std::span<const Result<registry::Mirrored>> done) {
+  for (std::size_t at = 0; at < done.size(); ++at) {
+    const auto& source = pairs.pairs[at].source;
+    const bool asked = !source.digest() && done[at] && done[at]->remark.empty();
+    if (asked && pairs.pairs[at].locked != done[at]->digest) {
+      MESH_CHECK(inventory.set_note(note_of(source), done[at]->digest.text()));
+    }
+  }
+  return {};
+}
+
 Result<Outcome> run_mirror(Context& context, const Arguments& arguments) {
-  MESH_TRY(const auto pairs, pairs_of(context, arguments));
+  MESH_TRY(auto pairs, pairs_of(context, arguments));
   MESH_TRY(const auto declared, declarations(context));
   MESH_TRY(auto state, open_state(context, declared));
   MESH_CHECK(controller::reach_registry(declared.mesh(), declared.location.root, state.paths,
@@ -169,17 +216,20 @@ Result<Outcome> run_mirror(Context& context, const Arguments& arguments) {
   options.verify = arguments.flag("--verify");
   options.timeout = context.timeout;
   options.stop_fd = context.interrupt.descriptor();
+  MESH_CHECK(remember_tags(state.inventory, declared.location, pairs));
   controller::ImageLedger ledger(state.inventory);
   MirrorProgress progress(context);
   registry::Mirror mirror(std::move(options), {context.clock, context.random, context.variable},
                           ledger, progress);
   const auto done = mirror.run(pairs.pairs);
   progress.clear();
-  if (done.size() == 1 && !done[0]) {
-    context.console.err(asked_text(mirror.asked()));
-    return std::unexpected(done[0].error());
+  MESH_CHECK(keep_tags(state.inventory, pairs, done));
+  auto outcome = outcome_of(pairs, done, mirror, context.colour_err());
+  if (context.json) {
+    // With a document the frame prints no diagnostics; what was not brought is said in any case.
+    context.console.err(outcome.diagnostics);
   }
-  return outcome_of(pairs, done, mirror, context.colour_err());
+  return outcome;
 }
 
 }  // namespace

@@ -13,11 +13,11 @@
 #include "builder/build_key.h"
 #include "builder/buildah.h"
 #include "builder/context.h"
-#include "builder/lock_file.h"
 #include "controller/base_images.h"
 #include "controller/component_build.h"
 #include "controller/disk_files.h"
 #include "controller/image_ledger.h"
+#include "controller/lock_file.h"
 #include "controller/mirroring.h"
 #include "controller/registry_link.h"
 #include "os/files.h"
@@ -26,8 +26,6 @@
 namespace mesh::controller {
 
 namespace {
-
-constexpr std::size_t kLargestLock = std::size_t{16} << 20U;
 
 /// One run of `mesh build`, its parts in the order in which they happen.
 class BuildRun {
@@ -100,12 +98,7 @@ class BuildRun {
 
   Status bring_bases() {
     MESH_CHECK(bases_.collect(inputs_));
-    const auto path = location_.root + "/mesh.lock";
-    std::string text;
-    if (os::exists(path)) {
-      MESH_TRY(text, os::read_file(path, kLargestLock));
-    }
-    MESH_TRY(auto lock, builder::LockFile::parse(text, location_.shown_prefix + "mesh.lock"));
+    MESH_TRY(auto lock, read_lock(location_));
     const auto before = lock;
     bases_.bring(lock, options_.update, out_.report.notes);
     if (options_.modules.empty()) {
@@ -114,11 +107,7 @@ class BuildRun {
         return std::ranges::find(used, entry.first) == used.end();
       });
     }
-    if (lock == before) {
-      return Status{};
-    }
-    MESH_TRY(const auto file, os::file_to_replace(path));
-    return os::write_file_atomic(file, lock.text(), os::kOrdinaryFile);
+    return lock == before ? Status() : write_lock(location_, lock);
   }
 
   /// Which components have changed. What cannot be told of one is its trouble alone.

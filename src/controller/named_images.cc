@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include "builder/lock_file.h"
 #include "controller/build_inputs.h"
 #include "controller/disk_files.h"
+#include "controller/lock_file.h"
 #include "controller/recorded.h"
 #include "oci/reference.h"
 #include "os/files.h"
@@ -18,7 +18,6 @@ namespace mesh::controller {
 namespace {
 
 constexpr std::size_t kPushes = 10;
-constexpr std::size_t kMostLock = std::size_t{16} << 20U;
 
 std::string component_name(const std::string& module, const std::string& component) {
   return module + "." + component;
@@ -48,12 +47,7 @@ class Names {
   }
 
   Status take_lock() {
-    const auto path = location_.root + "/mesh.lock";
-    if (!os::exists(path)) {
-      return {};
-    }
-    MESH_TRY(const auto text, os::read_file(path, kMostLock));
-    MESH_TRY(const auto lock, builder::LockFile::parse(text, location_.shown_prefix + "mesh.lock"));
+    MESH_TRY(const auto lock, read_lock(location_));
     for (const auto& [name, digest] : lock.images) {
       take(digest, "mesh.lock: " + name);
     }

@@ -58,7 +58,7 @@ Result<std::string> type_of(const json& root, const std::string& content_type) {
   }
   const bool vague = says_nothing(content_type);
   if (!embedded->empty() && !vague && *embedded != content_type) {
-    return bad_manifest(fmt::format("it says that it is {}, the registry says that it is {}",
+    return bad_manifest(fmt::format("its mediaType is {}, the Content-Type that came with it is {}",
                                     *embedded, content_type));
   }
   if (!embedded->empty()) {

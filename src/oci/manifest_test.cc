@@ -143,8 +143,8 @@ TEST(ManifestTest, RefusesByName) {
   both["manifests"] = {described(kOciManifest)};
   const Damaged cases[] = {
       {image(), std::string(kDockerManifest), Code::Corrupt,
-       "the registry says that it is application/vnd.docker"},
-      {image(), std::string(kOciIndex), Code::Corrupt, "the registry says that it is"},
+       "the Content-Type that came with it is application/vnd.docker"},
+      {image(), std::string(kOciIndex), Code::Corrupt, "the Content-Type that came with it is"},
       {image(), "text/html; charset=utf-8", Code::Corrupt, "an HTML page"},
       {image(), "nonsense", Code::Corrupt, "Content-Type"},
       {both, "", Code::Corrupt, "has \"manifests\""},

@@ -91,6 +91,11 @@ Result<ManifestBody> Client::manifest(const std::string& repository, const std::
   oci::Digest got =
       oci::digest_of(answer.body, asked ? asked->algorithm() : oci::Algorithm::Sha256);
   if (asked && got != *asked) {
+    // The digest of a signed schema 1 is not over all of its bytes, which is a reason of its own.
+    const auto read = oci::read_manifest(answer.body, {.content_type = type});
+    if (!read && read.error().code == Code::Unsupported) {
+      return within(call.what, read.error());
+    }
     return fail(Code::Corrupt,
                 fmt::format("{} answered with {} in place of {}", domain(), got.text(), call.what));
   }

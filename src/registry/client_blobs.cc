@@ -15,6 +15,17 @@ std::string blob_text(const std::string& repository, const oci::Digest& digest) 
   return fmt::format("blob {} of {}", digest.text(), repository);
 }
 
+/// What is said of an upload that did not go through: one that the registry has forgotten, or has
+/// other bytes of than we think, is begun again.
+std::unexpected<Error> refused_upload(const Session& session, const Call& call,
+                                      const http::Response& answer) {
+  Error error = session.refusal(call, answer);
+  if (answer.status == 404 || answer.status == 416) {
+    error.code = Code::Unavailable;
+  }
+  return std::unexpected(std::move(error));
+}
+
 bool is_refused_mount(int status) {
   return status == 400 || status == 401 || status == 403 || status == 404 || status == 405;
 }
@@ -140,7 +151,7 @@ Status Client::upload(const std::string& repository, const oci::Digest& digest,
   call.rewind = [&] { return window.rewind(); };
   call.repeat_broken = window.holds_all();
   MESH_TRY(const http::Response answer, session_.ask(call));
-  return answer.ok() ? Status() : Status(std::unexpected(session_.refusal(call, answer)));
+  return answer.ok() ? Status() : Status(refused_upload(session_, call, answer));
 }
 
 Status Client::upload_in_two(const std::string& repository, const oci::Digest& digest,
@@ -153,13 +164,13 @@ Status Client::upload_in_two(const std::string& repository, const oci::Digest& d
   patch.repeat_broken = false;
   MESH_TRY(const http::Response sent, session_.ask(patch));
   if (!sent.ok()) {
-    return std::unexpected(session_.refusal(patch, sent));
+    return refused_upload(session_, patch, sent);
   }
   MESH_TRY(const oci::Onward last, oci::upload_location(to.url, sent.headers.get("Location")));
   Call put = push_call("PUT", repository, digest, last);
   put.url = oci::with_digest(last.url, digest);
   MESH_TRY(const http::Response answer, session_.ask(put));
-  return answer.ok() ? Status() : Status(std::unexpected(session_.refusal(put, answer)));
+  return answer.ok() ? Status() : Status(refused_upload(session_, put, answer));
 }
 
 void Client::cancel_upload(const std::string& repository, const oci::Onward& to) {

@@ -116,6 +116,7 @@ Result<Session::Attempt> Session::follow(const Call& call, const std::string& au
 Result<Session::Attempt> Session::settled_exchange(const Call& call,
                                                    const std::string& authorization) {
   std::vector<std::string> tried;
+  auto stage = http::Failure::Stage::Connect;
   for (const bool https : schemes_) {
     MESH_TRY(Attempt attempt, follow(call, authorization, https));
     if (attempt.fetched && !(!https && wants_https(*attempt.fetched))) {
@@ -129,11 +130,15 @@ Result<Session::Attempt> Session::settled_exchange(const Call& call,
     if (!attempt.fetched && attempt.fetched.error().stage == http::Failure::Stage::Ours) {
       return attempt;
     }
+    // Somebody was there and hung up: that may be repeated.
+    if (!attempt.fetched && attempt.fetched.error().stage == http::Failure::Stage::Exchange) {
+      stage = http::Failure::Stage::Exchange;
+    }
     tried.push_back(
         fmt::format("{}: {}", https ? "https" : "plain http",
                     attempt.fetched ? "it wants https" : attempt.fetched.error().error.message));
   }
-  return Attempt{std::unexpected(http::Failure{http::Failure::Stage::Connect,
+  return Attempt{std::unexpected(http::Failure{stage,
                                                {Code::Unavailable,
                                                 fmt::format("{} cannot be reached ({}; {})",
                                                             setting_.domain, tried[0], tried[1]),

@@ -54,9 +54,15 @@ template <class Ask>
 auto Upstreams::ask(const std::string& domain, Ask what) {
   const std::vector<Client*> all = clients(domain);
   for (std::size_t at = 0;; ++at) {
+    if (at + 1 < all.size() && dead_.contains(all[at])) {
+      continue;
+    }
     auto answer = what(*all[at]);
     if (answer || at + 1 == all.size() || !another_may_have_it(answer.error())) {
       return answer;
+    }
+    if (answer.error().code == Code::Unavailable || answer.error().code == Code::Timeout) {
+      dead_.insert(all[at]);
     }
   }
 }
@@ -71,9 +77,13 @@ Result<oci::Digest> Upstreams::resolve(const oci::Reference& source) {
     return known->second;
   }
   auto answer = ask(source.domain(), [&](Client& one) -> Result<oci::Digest> {
-    MESH_TRY(ManifestHead head, one.head(source.path(), source.target()));
-    if (head.digest) {
-      return *std::move(head.digest);
+    auto head = one.head(source.path(), source.target());
+    if (head && head->digest) {
+      return *std::move(head->digest);
+    }
+    // Some do not name the digest, some do not take a HEAD.
+    if (!head && head.error().code != Code::Unsupported) {
+      return std::unexpected(std::move(head).error());
     }
     MESH_TRY(ManifestBody body, one.manifest(source.path(), source.target()));
     oci::Digest digest = body.digest;

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ class Upstreams {
 
   Setting setting_;
   std::map<std::string, std::unique_ptr<Client>> clients_;
+  std::set<Client*> dead_;  // mirrors that could not be reached: not asked again in this run
   std::map<std::string, Result<oci::Digest>> resolved_;
   std::map<oci::Digest, ManifestBody> read_by_tag_;  // at most a few: registries without the header
   Turns turns_;
