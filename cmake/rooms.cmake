@@ -36,6 +36,19 @@ function(mesh_precompiled target)
   endif()
 endfunction()
 
+# Tests and what they share are compiled without optimisation, which halves their share of a build;
+# so they have a precompiled header of their own.
+function(mesh_precompiled_test target)
+  if(NOT TARGET mesh_test_header)
+    add_library(mesh_test_header OBJECT ${CMAKE_SOURCE_DIR}/tests/header.cc)
+    target_compile_options(mesh_test_header PRIVATE -O0)
+    target_link_libraries(mesh_test_header PRIVATE mesh_base GTest::gtest)
+    target_precompile_headers(mesh_test_header PRIVATE ${CMAKE_SOURCE_DIR}/src/base/precompiled.h <gtest/gtest.h>)
+  endif()
+  target_compile_options(${target} PRIVATE -O0)
+  target_precompile_headers(${target} REUSE_FROM mesh_test_header)
+endfunction()
+
 # mesh_test(NAME LABEL label SOURCES … LIBS … [SERIAL]): a gtest program, its tests known to CTest.
 function(mesh_test name)
   cmake_parse_arguments(TEST "SERIAL" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
@@ -47,7 +60,7 @@ function(mesh_test name)
   target_link_libraries(${name} PRIVATE ${TEST_LIBS} mesh_test_support GTest::gmock_main)
   target_compile_definitions(${name} PRIVATE MESH_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                              MESH_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  mesh_precompiled(${name})
+  mesh_precompiled_test(${name})
   # One CTest entry a program: a program that starts servers starts them once.
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set_tests_properties(${name} PROPERTIES LABELS ${TEST_LABEL} TIMEOUT ${TEST_TIMEOUT}

@@ -1,5 +1,6 @@
 #include "controller/prove_principals.h"
 
+#include <algorithm>
 #include <atomic>
 #include <future>
 #include <mutex>
@@ -16,6 +17,10 @@ namespace {
 
 constexpr bus::Milliseconds kLoginTimeout{10'000};
 constexpr std::size_t kAtOnce = 4;
+// A server that has just read its configuration anew can lose a request or its answer (seen on
+// 2.10.27): what is not answered is asked again.
+constexpr bus::Milliseconds kAnswerTimeout{2'000};
+constexpr int kQuestions = 3;
 
 struct Login {
   const broker::Principal* principal = nullptr;
@@ -31,7 +36,12 @@ Status prove(const Login& login) {
   if (subject.empty()) {
     return {};
   }
-  auto answer = connection->request(subject, {}, login.options.timeout);
+  const auto timeout = std::min(kAnswerTimeout, login.options.timeout);
+  auto answer = connection->request(subject, {}, timeout);
+  for (int asked = 1; asked < kQuestions && !answer && answer.error().code == Code::Timeout;
+       ++asked) {
+    answer = connection->request(subject, {}, timeout);
+  }
   if (!answer) {
     return within(fmt::format("{} asks for its consumer", login.principal->name),
                   std::move(answer).error());

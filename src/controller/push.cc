@@ -231,7 +231,9 @@ class Push {
     MESH_CHECK(raise(link.mesh, plan.changes, steps_, report_.writes));
     const auto fresh = fresh_principals(plan);
     auto proved = prove_principals(state_, mesh(), location_.root, link, fresh, steps_);
-    if (!proved && proved.error().code == Code::Unavailable && mesh().bus.managed) {
+    const bool deaf = !proved && (proved.error().code == Code::Unavailable ||
+                                  proved.error().code == Code::Timeout);
+    if (deaf && mesh().bus.managed) {
       MESH_CHECK(bus::SystemAccount(link.system).reload_all(false, at_most(kReload, steps_)));
       proved = prove_principals(state_, mesh(), location_.root, link, fresh, steps_);
     }
