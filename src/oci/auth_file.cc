@@ -7,7 +7,7 @@
 
 #include "base/base64.h"
 #include "base/text.h"
-#include "oci/json_text.h"
+#include "base/json_text.h"
 #include "oci/reference.h"
 
 namespace mesh::oci {

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "oci/json_text.h"
+#include "base/json_text.h"
 #include "oci/retry.h"
 
 namespace mesh::oci {

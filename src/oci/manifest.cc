@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "oci/json_text.h"
+#include "base/json_text.h"
 #include "oci/manifest_fields.h"
 
 namespace mesh::oci {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "oci/challenge.h"
-#include "oci/json_text.h"
+#include "base/json_text.h"
 #include "oci/moment.h"
 
 namespace mesh::oci {

@@ -11,7 +11,8 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PURE = {"base", "model", "natsconf", "broker", "plan", "oci", "containerfile", "secrets"}
+PURE = {"base", "model", "natsconf", "broker", "plan", "oci", "containerfile", "secrets",
+        "declaration", "converge"}
 # What reaches the world: files, time, randomness, environment, threads, the network.
 WORLD = re.compile(
     r"#include <(fstream|filesystem|random|thread|mutex|iostream|unistd\.h|fcntl\.h|sys/[^>]+|"

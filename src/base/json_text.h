@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-namespace mesh::oci {
+namespace mesh {
 
 struct JsonLimits {
   std::size_t bytes = std::size_t{4} << 20U;
@@ -20,4 +20,4 @@ struct JsonLimits {
 [[nodiscard]] Result<nlohmann::json> parse_json(std::string_view bytes,
                                                 const JsonLimits& limits = {});
 
-}  // namespace mesh::oci
+}  // namespace mesh

@@ -1,4 +1,4 @@
-#include "oci/json_text.h"
+#include "base/json_text.h"
 
 #include <set>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace mesh::oci {
+namespace mesh {
 
 namespace {
 
@@ -74,4 +74,4 @@ Result<nlohmann::json> parse_json(std::string_view bytes, const JsonLimits& limi
   return parsed;
 }
 
-}  // namespace mesh::oci
+}  // namespace mesh
