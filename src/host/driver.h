@@ -17,16 +17,16 @@ namespace mesh::host {
 struct Found {
   converge::UnitName name;
   converge::UnitState state = converge::UnitState::Created;
-  std::string id;                    // the driver's own
-  std::string image;                 // the digest that it was made of; empty for a command
-  std::optional<int> exit_code;      // of one that exited; 128 and the signal where one ended it
-  bool out_of_memory = false;        // it was ended for that
+  std::string id;                // the driver's own
+  std::string image;             // the digest that it was made of; empty for a command
+  std::optional<int> exit_code;  // of one that exited; 128 and the signal where one ended it
+  bool out_of_memory = false;    // it was ended for that
   std::optional<os::WallTime> started;
   std::optional<os::WallTime> ended;
-  std::string address;               // where its ports answer from this machine; may be empty
-  std::map<int, int> ports;          // port of the component -> port of `address`
-  std::vector<std::string> bindings; // `80/tcp -> 127.0.0.1:49153`, for people
-  std::int64_t pid = 0;              // of a command that runs
+  std::string address;                // where its ports answer from this machine; may be empty
+  std::map<int, int> ports;           // port of the component -> port of `address`
+  std::vector<std::string> bindings;  // `80/tcp -> 127.0.0.1:49153`, for people
+  std::int64_t pid = 0;               // of a command that runs
 };
 
 /// All that decides how a unit runs; its generation follows from this and nothing else.
