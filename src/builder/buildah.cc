@@ -308,9 +308,9 @@ Result<Buildah::Built> Buildah::build(const BuildJob& job) const {
   if (!done->status.ok()) {
     return Built{{}, watcher.failure(done->status.text(), std::move(done->last_lines))};
   }
-  MESH_TRY(auto id, os::read_file(id_file, 256));
+  MESH_TRY(const auto id, os::read_file(id_file, 256));
   (void)os::remove_tree(id_file);
-  return Built{without_prefix(std::move(id), "sha256:"), std::nullopt};
+  return Built{without_prefix(id, "sha256:"), std::nullopt};
 }
 
 Result<std::string> Buildah::push_one(const std::string& image, const std::string& destination,

@@ -88,7 +88,7 @@ Status collect_garbage(const ServerPaths& paths, os::Milliseconds timeout, int s
                 "start it with `mesh controller` or `mesh up`");
   }
   MESH_CHECK(end_server(*record));
-  const auto collected = run_collector(*record, paths, timeout, stop_fd);
+  auto collected = run_collector(*record, paths, timeout, stop_fd);
   lock.release();
   MESH_CHECK(wait_for_server(paths, *record, stop_fd));
   return collected;
