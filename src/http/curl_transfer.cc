@@ -101,7 +101,10 @@ void CurlTransfer::set_up() {
 
 void CurlTransfer::set_url_and_method() {
   curl_easy_setopt(handle_, CURLOPT_URL, request_.url.c_str());
-  if (is_this_machine(place_of(request_.url))) {
+  if (!request_.unix_socket.empty()) {
+    curl_easy_setopt(handle_, CURLOPT_UNIX_SOCKET_PATH, request_.unix_socket.c_str());
+  }
+  if (!request_.unix_socket.empty() || is_this_machine(place_of(request_))) {
     curl_easy_setopt(handle_, CURLOPT_PROXY, "");
   }
   if (request_.source != nullptr) {
@@ -185,7 +188,7 @@ void CurlTransfer::moved(std::size_t bytes) {
 
 void CurlTransfer::check_limits() {
   const Limits& limits = request_.limits;
-  const std::string place = place_of(request_.url);
+  const std::string place = place_of(request_);
   const auto over = [&](os::Milliseconds limit, os::Monotonic then) {
     return limit.count() > 0 && since(then) > limit;
   };
@@ -257,7 +260,7 @@ std::size_t CurlTransfer::keep_body(std::string_view bytes) {
   if (bytes.size() > room && response_.ok()) {
     fail_with({Failure::Stage::Ours,
                {Code::Corrupt,
-                fmt::format("{} sent more than {} bytes", place_of(request_.url), most),
+                fmt::format("{} sent more than {} bytes", place_of(request_), most),
                 {},
                 {}}});
     return CURL_WRITEFUNC_ERROR;
@@ -327,7 +330,7 @@ std::string CurlTransfer::trouble(int code) const {
 }
 
 Failure CurlTransfer::failure_of(int code) const {
-  const std::string place = place_of(request_.url);
+  const std::string place = place_of(request_);
   if (is_tls_trouble(code)) {
     return {Failure::Stage::Tls,
             {Code::Unavailable,

@@ -54,4 +54,8 @@ std::string place_of(std::string_view url) {
   return std::string(at == std::string_view::npos ? url : url.substr(at + 1));
 }
 
+std::string place_of(const Request& request) {
+  return request.unix_socket.empty() ? place_of(request.url) : request.unix_socket;
+}
+
 }  // namespace mesh::http

@@ -111,8 +111,9 @@ struct Request {
   std::uint64_t length = 0;
   Sink* sink = nullptr;  // borrowed; without it the body is kept in the Response
   std::size_t most_body = std::size_t{4} << 20U;
-  std::string ca_file;  // trusted besides the system's; empty: the system's alone
-  bool http2 = false;   // allowed where the server offers it (TLS); otherwise 1.1
+  std::string ca_file;      // trusted besides the system's; empty: the system's alone
+  std::string unix_socket;  // dialled in place of the URL's host; empty: none
+  bool http2 = false;       // allowed where the server offers it (TLS); otherwise 1.1
   Limits limits;
 };
 
@@ -133,5 +134,7 @@ struct Failure {
 
 /// `HOST[:PORT]` of a URL, without anything secret.
 [[nodiscard]] std::string place_of(std::string_view url);
+/// The same of a request: its socket where it has one.
+[[nodiscard]] std::string place_of(const Request& request);
 
 }  // namespace mesh::http
