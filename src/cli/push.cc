@@ -1,3 +1,4 @@
+#include "controller/bring_images.h"
 #include "controller/push.h"
 
 #include <fmt/format.h>
@@ -5,6 +6,7 @@
 #include "base/text.h"
 #include "cli/changes.h"
 #include "cli/declarations.h"
+#include "cli/mirror_progress.h"
 #include "cli/verbs.h"
 
 namespace mesh::cli {
@@ -64,6 +66,14 @@ Result<Outcome> run_push(Context& context, const Arguments& arguments) {
   options.yes = arguments.flag("--yes");
   options.adopt = arguments.flag("--adopt");
   options.by = controller::operator_name();
+  MirrorProgress progress(context);
+  const registry::Services services{context.clock, context.random, context.variable};
+  options.bring_images = [&](controller::Steps& work) {
+    auto images = controller::bring_images(state, declared.location, declared.mesh(),
+                                           {services, progress}, work);
+    progress.clear();
+    return images;
+  };
   MESH_TRY(const auto report, controller::push(state, declared.location, declared.reading, options,
                                                {context.clock, context.random}, steps));
   if (!report.changes.empty() && !context.json) {

@@ -8,17 +8,12 @@
 
 #include "base/text.h"
 #include "controller/building.h"
+#include "controller/image_plan.h"
 #include "oci/manifest.h"
 
 namespace mesh::controller {
 
 namespace {
-
-/// As the lock names a tag: `docker.io/library/debian:12`.
-std::string lock_name(const oci::Reference& reference) {
-  return reference.digest() ? std::string()
-                            : reference.name() + ":" + reference.tag().value_or("latest");
-}
 
 std::string platforms_of(const oci::Manifest& index) {
   std::vector<std::string> names;
@@ -43,6 +38,34 @@ Result<oci::Repository> base_repository(const oci::Reference& base) {
   return oci::Repository::parse("base/" + domain + "/" + base.path());
 }
 
+Result<oci::Repository> repository_of_image(const std::string& own, const oci::Reference& image) {
+  return image.domain() == own ? oci::Repository::parse(image.path()) : base_repository(image);
+}
+
+Status BaseImages::add(const std::string& text, const oci::Reference& reference) {
+  Base base{reference, std::nullopt, lock_name(reference)};
+  MESH_TRY(base.repository, repository_of_image(own_, reference));
+  bases_.emplace(text, std::move(base));
+  return {};
+}
+
+Status BaseImages::collect_images(const model::Mesh& mesh) {
+  for (const auto& module : mesh.modules) {
+    for (const auto& component : module.file->components) {
+      if (!component.image || module.on.empty() || bases_.contains(*component.image)) {
+        continue;
+      }
+      auto reference = oci::Reference::parse(*component.image);
+      if (!reference) {
+        return fail(Code::InvalidArgument, reference.error().message, reference.error().hint,
+                    component.place);
+      }
+      MESH_CHECK(add(*component.image, *reference));
+    }
+  }
+  return {};
+}
+
 Status BaseImages::collect(const std::vector<BuildInput>& inputs) {
   for (const auto& input : inputs) {
     for (const auto& resolved : input.platforms) {
@@ -57,13 +80,7 @@ Status BaseImages::collect(const std::vector<BuildInput>& inputs) {
           error.code = Code::InvalidArgument;
           return std::unexpected(std::move(error));
         }
-        Base base{*reference, std::nullopt, lock_name(*reference)};
-        if (reference->domain() == own_) {
-          MESH_TRY(base.repository, oci::Repository::parse(reference->path()));
-        } else {
-          MESH_TRY(base.repository, base_repository(*reference));
-        }
-        bases_.emplace(use.text, std::move(base));
+        MESH_CHECK(add(use.text, *reference));
       }
     }
   }

@@ -23,6 +23,9 @@ class BaseImages {
   /// Collects what these files need. Errors: InvalidArgument with the image's place.
   Status collect(const std::vector<BuildInput>& inputs);
 
+  /// The images that components name as theirs, of modules that run somewhere. Errors: as above.
+  Status collect_images(const model::Mesh& mesh);
+
   /// Makes them all held: with `lock`'s digests, unless `update`. What tags resolved to is put into
   /// `lock`, and said in `notes` where it moved. A base that failed fails those that need it.
   void bring(builder::LockFile& lock, bool update, std::vector<std::string>& notes);
@@ -43,6 +46,7 @@ class BaseImages {
     std::string name;  // in the lock; empty where the file names a digest
     Result<std::string> digest = fail(Code::Internal, "the base was not brought");
   };
+  Status add(const std::string& text, const oci::Reference& reference);
   void say_what_is_asked(const std::vector<Base*>& bases,
                          const std::vector<registry::MirrorPair>& pairs);
 

@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "builder/build_key.h"
 #include "builder/buildah.h"
 #include "builder/context.h"
 #include "controller/base_images.h"
 #include "controller/component_build.h"
 #include "controller/disk_files.h"
 #include "controller/image_ledger.h"
+#include "controller/image_plan.h"
 #include "controller/lock_file.h"
 #include "controller/mirroring.h"
 #include "controller/registry_link.h"
@@ -49,23 +49,15 @@ class BuildRun {
                                   {options_.modules, machine_platform()});
     out_.problems = std::move(read.problems);
     inputs_ = std::move(read.inputs);
-    if (model::has_errors(out_.problems) || inputs_.empty()) {
+    if (model::has_errors(out_.problems) || (inputs_.empty() && !has_images())) {
       return std::move(out_);
     }
     MESH_TRY(const auto lock, take_lock());
     MESH_CHECK(reach_registry(mesh_, location_.root, state_.paths, options_.stop_fd));
-    MESH_TRY(const auto builder, builder::Buildah::open(buildah_settings()));
-    for (auto& problem : check_builder(inputs_, builder.version())) {
-      out_.problems.push_back(std::move(problem));
+    MESH_CHECK(inputs_.empty() ? bring_bases() : build_inputs());
+    if (!model::has_errors(out_.problems)) {
+      finish();
     }
-    if (model::has_errors(out_.problems)) {
-      return std::move(out_);
-    }
-    MESH_CHECK(bring_bases());
-    MESH_CHECK(find_work());
-    MESH_CHECK(build_all(builder));
-    MESH_CHECK(record());
-    finish();
     return std::move(out_);
   }
 
@@ -77,6 +69,29 @@ class BuildRun {
   }
 
   [[nodiscard]] std::string folder() const { return location_.in_state("builder"); }
+
+  /// Images that are declared as such are brought too: by a push, and where tags are to move.
+  [[nodiscard]] bool has_images() const {
+    return (options_.images || options_.update) &&
+           std::ranges::any_of(mesh_.modules, [](const auto& module) {
+             return std::ranges::any_of(module.file->components,
+                                        [](const auto& one) { return one.image.has_value(); });
+           });
+  }
+
+  Status build_inputs() {
+    MESH_TRY(const auto builder, builder::Buildah::open(buildah_settings()));
+    for (auto& problem : check_builder(inputs_, builder.version())) {
+      out_.problems.push_back(std::move(problem));
+    }
+    if (model::has_errors(out_.problems)) {
+      return {};
+    }
+    MESH_CHECK(bring_bases());
+    MESH_CHECK(find_work());
+    MESH_CHECK(build_all(builder));
+    return record();
+  }
 
   Result<os::Lock> take_lock() {
     MESH_CHECK(os::make_private_dir(folder()));
@@ -98,16 +113,57 @@ class BuildRun {
 
   Status bring_bases() {
     MESH_CHECK(bases_.collect(inputs_));
+    if (has_images()) {
+      MESH_CHECK(bases_.collect_images(mesh_));
+    }
     MESH_TRY(auto lock, read_lock(location_));
     const auto before = lock;
     bases_.bring(lock, options_.update, out_.report.notes);
+    MESH_CHECK(report_images());
     if (options_.modules.empty()) {
-      const auto used = bases_.locked_names();
+      const auto used = used_names();
       std::erase_if(lock.images, [&](const auto& entry) {
         return std::ranges::find(used, entry.first) == used.end();
       });
     }
     return lock == before ? Status() : write_lock(location_, lock);
+  }
+
+  /// What mesh.lock must go on saying: the tags of bases, and of images that are declared.
+  [[nodiscard]] std::vector<std::string> used_names() const {
+    auto names = bases_.locked_names();
+    for (const auto& module : mesh_.modules) {
+      for (const auto& component : module.file->components) {
+        const auto reference = oci::Reference::parse(component.image.value_or(""));
+        if (reference) {
+          names.push_back(lock_name(*reference));
+        }
+      }
+    }
+    return names;
+  }
+
+  /// Of the components that are images already: what they are now, or why they could not be had.
+  Status report_images() {
+    for (const auto& module : mesh_.modules) {
+      for (const auto& component : module.file->components) {
+        if (!component.image || module.on.empty() || !has_images()) {
+          continue;
+        }
+        MESH_TRY(const auto reference, oci::Reference::parse(*component.image));
+        MESH_TRY(const auto repository, repository_of_image(own_, reference));
+        auto digest = bases_.digest(*component.image);
+        const auto& name = module.name.text();
+        if (!digest) {
+          out_.report.troubles.push_back(
+              {name, component.name.text(), std::move(digest).error(), {}, {}});
+          continue;
+        }
+        out_.report.images.push_back(
+            {name, component.name.text(), repository.text(), *std::move(digest)});
+      }
+    }
+    return {};
   }
 
   /// Which components have changed. What cannot be told of one is its trouble alone.
@@ -138,7 +194,7 @@ class BuildRun {
     }
     MESH_TRY(const auto hash, builder::hash_context(input.context, input.ignore, options_.stop_fd));
     out.context = hash.digest;
-    out.key = key_of(input, out, hash.digest);
+    out.key = key_of_build(input, hash.digest, out.bases);
     MESH_TRY(const auto record, state_.inventory.built(own_, input.module->name.text(),
                                                        input.component->name.text(), out.key));
     if (record) {
@@ -164,27 +220,10 @@ class BuildRun {
         }
         out.pins[{use.text, use.platform}] = *pinned;
         MESH_TRY(const auto digest, bases_.digest(use.text));
-        out.bases.push_back(fmt::format("{}@{} {}", use.text, digest, use.platform));
+        out.bases.push_back(base_line(use, digest));
       }
     }
     return {};
-  }
-
-  [[nodiscard]] std::string key_of(const BuildInput& input, const ComponentBuild& work,
-                                   const std::string& context) const {
-    const auto& build = *input.component->build;
-    builder::KeyParts parts;
-    parts.context = context;
-    parts.containerfile = input.bytes;
-    parts.target = build.target.value_or("");
-    parts.args = build.args;
-    parts.secrets = build.secrets;
-    std::ranges::sort(parts.secrets);
-    for (const auto& resolved : input.platforms) {
-      parts.platforms.push_back(resolved.settings.platform);
-    }
-    parts.bases = work.bases;
-    return builder::build_key(parts);
   }
 
   /// Several at once; each ends as it ends.
@@ -264,6 +303,8 @@ class BuildRun {
     out_.report.components.push_back({input.module->name.text(), input.component->name.text(),
                                       fmt::format("{}/{}@{}", own_, repository, digest), digest,
                                       built});
+    out_.report.images.push_back(
+        {input.module->name.text(), input.component->name.text(), repository, digest});
   }
 
   void trouble(const BuildInput& input, Error error) {

@@ -19,6 +19,7 @@ namespace mesh::controller {
 struct BuildOptions {
   std::vector<std::string> modules;  // those alone; empty: all
   bool update = false;               // ask upstream what tags mean now, and move mesh.lock
+  bool images = false;               // bring the images that components name, too
   os::Milliseconds timeout{};        // of one component's build
   int stop_fd = -1;
   std::size_t at_once = 2;  // builds side by side
@@ -45,6 +46,7 @@ struct BuildTrouble {
 struct BuildReport {
   std::vector<BuiltComponent> components;  // by module and component
   std::vector<BuildTrouble> troubles;
+  std::vector<inventory::PushImage> images;  // what each component is now, built or brought
   std::vector<registry::Asked> upstream;  // every request
   std::vector<registry::Quota> quotas;
   std::vector<std::string> notes;  // "debian:12: sha256:… -> sha256:…"
@@ -68,5 +70,9 @@ struct BuildOutcome {
 /// Where a base is kept in the mesh's registry: `base/docker.io/library/debian`. Errors:
 /// InvalidArgument (a name that is too long for a repository).
 [[nodiscard]] Result<oci::Repository> base_repository(const oci::Reference& base);
+
+/// The same, or, of an image that is in the mesh's registry `own` already, where it is there.
+[[nodiscard]] Result<oci::Repository> repository_of_image(const std::string& own,
+                                                          const oci::Reference& image);
 
 }  // namespace mesh::controller

@@ -60,6 +60,12 @@ class Names {
     for (const auto& push : pushes) {
       MESH_TRY(const auto recorded, mesh_of_push(state_.inventory, push));
       take_mesh(recorded.mesh, fmt::format(", as of push {}", push.number));
+      MESH_TRY(const auto images, state_.inventory.images(push.number));
+      for (const auto& image : images) {
+        take(image.digest, fmt::format("the image of {} as of push {}",
+                                       component_name(image.module, image.component),
+                                       push.number));
+      }
     }
     if (pushes.size() == kPushes) {
       oldest_ = pushes.back().time;

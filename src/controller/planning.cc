@@ -132,6 +132,21 @@ Status plan_access(BusLink& link, Steps& steps, Plan& plan) {
   return {};
 }
 
+Status plan_needed_images(inventory::State& state, const PlanRequest& request, Steps& steps,
+                          Plan& plan) {
+  MESH_TRY(plan.images, plan_images(state.inventory, request.location, request.mesh(),
+                                    steps.stop_descriptor()));
+  for (const auto& need : plan.images.needed) {
+    plan::Change change;
+    change.action = plan::Action::Create;
+    change.kind = plan::Kind::Image;
+    change.name = need.module + "." + need.component;
+    change.because = need.because;
+    plan.changes.push_back(std::move(change));
+  }
+  return {};
+}
+
 Status plan_declarations(inventory::State& state, const PlanRequest& request, Plan& plan) {
   MESH_TRY(const auto before, recorded_mesh(state.inventory));
   append(plan.changes, plan::declaration_plan(before ? &before->mesh : nullptr, request.mesh()));
@@ -170,6 +185,7 @@ Result<Plan> make_plan(inventory::State& state, const PlanRequest& request, BusL
   plan.after_restart = keep_fixed_settings(plan.settings, link, plan.file);
   MESH_CHECK(plan_access(link, steps, plan));
   MESH_CHECK(plan_bus(state, request, link, steps, plan));
+  MESH_CHECK(plan_needed_images(state, request, steps, plan));
   MESH_CHECK(plan_declarations(state, request, plan));
   MESH_CHECK(plan_settings(plan));
   MESH_TRY(plan.unfinished, state.inventory.unfinished());
@@ -188,20 +204,6 @@ Status check_pushable(inventory::State& state, const model::Mesh& mesh) {
         fmt::format("[bus] replicas = {} needs a cluster, and the managed bus is one server",
                     mesh.bus.replicas),
         "set replicas = 1, or use an external cluster", mesh.bus.place);
-  }
-  for (const auto& module : mesh.modules) {
-    for (const auto& component : module.file->components) {
-      if (!module.on.empty() && (component.build || component.image)) {
-        return fail(
-            Code::Unsupported,
-            fmt::format("component {} of module {} is an image, and this version has no host "
-                        "that would run it",
-                        component.name.text(), module.name.text()),
-            "`mesh build` builds it all the same; run it as a command (`run`), or leave the "
-            "component out and start it yourself with `mesh env`",
-            component.place);
-      }
-    }
   }
   return check_secrets(state.inventory, mesh);
 }

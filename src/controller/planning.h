@@ -10,6 +10,7 @@
 #include "controller/bus_config.h"
 #include "controller/bus_file.h"
 #include "controller/bus_link.h"
+#include "controller/image_plan.h"
 #include "controller/steps.h"
 #include "controller/workspace.h"
 #include "inventory/state.h"
@@ -53,6 +54,7 @@ struct Plan {
   std::optional<inventory::Push> unfinished;
   bool new_accounts = false;
   std::vector<AfterRestart> after_restart;  // in the order of the configuration
+  ImagePlan images;
 
   /// Why the push would ask first: a line for each change that does. Empty: it would not.
   [[nodiscard]] std::vector<std::string> needs_yes() const;
@@ -63,8 +65,8 @@ struct Plan {
 [[nodiscard]] Result<Plan> make_plan(inventory::State& state, const PlanRequest& request,
                                      BusLink& link, Steps& steps);
 
-/// Refuses what a push cannot do yet or never can: images, more replicas than the one managed
-/// server has. Errors: Unsupported, with the place. Secrets that are not set: InvalidArgument.
+/// Refuses what a push can never do: more replicas than the one managed server has. Errors:
+/// Unsupported, with the place. Secrets that are not set: InvalidArgument.
 [[nodiscard]] Status check_pushable(inventory::State& state, const model::Mesh& mesh);
 
 /// A sentence for each component that is a command and declares what this version reads and does

@@ -55,6 +55,7 @@ class Push {
       MESH_CHECK(finish_unfinished(plan));
       return std::move(report_);
     }
+    MESH_CHECK(bring_images(plan));
     MESH_CHECK(intend(plan));
     MESH_CHECK(act(link, plan));
     MESH_CHECK(record(plan));
@@ -164,6 +165,18 @@ class Push {
     return record(plan);
   }
 
+  Status bring_images(const Plan& plan) {
+    images_ = plan.images.known;
+    if (plan.images.needed.empty()) {
+      return {};
+    }
+    if (!options_.bring_images) {
+      return fail(Code::Unsupported, "there are images to bring, and nobody to do it");
+    }
+    MESH_TRY(images_, options_.bring_images(steps_));
+    return {};
+  }
+
   Status intend(Plan& plan) {
     MESH_CHECK(keep_floors_of(plan));
     inventory::Intent intent;
@@ -171,6 +184,7 @@ class Push {
     intent.verb = options_.verb;
     intent.digest = plan.digest;
     intent.files = reading_.files;
+    intent.images = images_;
     MESH_TRY(intent.credentials, missing_credentials(plan.shape.users, plan.hashes, edges_.random));
     for (const auto& credential : intent.credentials) {
       plan.hashes[credential.principal] = credential.hash;
@@ -274,6 +288,7 @@ class Push {
   const PushOptions& options_;
   Edges edges_;
   Steps& steps_;
+  std::vector<inventory::PushImage> images_;  // of all components that are images
   PushReport report_;
 };
 

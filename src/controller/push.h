@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ struct PushOptions {
   bool adopt = false;
   std::string verb = "push";  // as history shows it
   std::string by;             // user@host
+  /// Brings what the components run, where something of it is missing (bring_images.h).
+  std::function<Result<std::vector<inventory::PushImage>>(Steps&)> bring_images;
 };
 
 /// What a push came to.
@@ -31,7 +34,8 @@ struct PushReport {
   std::vector<std::string> notes;  // what was not proved, and the like
 };
 
-/// Makes the bus what the declarations say. The order: lock, read, plan; intend (credentials and
+/// Makes the bus what the declarations say. The order: lock, read, plan; bring the images that are
+/// missing (where one cannot be had, nothing else is done); intend (credentials and
 /// number are kept); prove, replace and reload the configuration; raise streams and consumers;
 /// prove new principals; take away what is left over; record. Where something fails before the
 /// taking away, the old configuration is in force again. A push that was killed is continued by the

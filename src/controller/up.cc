@@ -64,6 +64,24 @@ class Follower {
   std::string secrets_;  // the mark of those that were taken up last
 };
 
+/// Commands run as they are; images take a host, which `mesh up` does not start yet.
+Status refuse_images(const model::Mesh& mesh) {
+  for (const auto& module : mesh.modules) {
+    for (const auto& component : module.file->components) {
+      if (!module.on.empty() && (component.build || component.image)) {
+        return fail(Code::Unsupported,
+                    fmt::format("component {} of module {} is an image, and `mesh up` has no host "
+                                "that would run it",
+                                component.name.text(), module.name.text()),
+                    "`mesh controller` and `mesh push` build it all the same; run it as a command "
+                    "(`run`), or start it yourself with `mesh env`",
+                    component.place);
+      }
+    }
+  }
+  return {};
+}
+
 Status push_now(inventory::State& state, const Location& location, const model::Reading& reading,
                 const UpOptions& options, Edges edges, os::Interrupt& interrupt) {
   const auto& say = options.say;
@@ -188,6 +206,7 @@ Result<bool> end_leftovers(const inventory::StatePaths& paths) {
 
 Status run_up(inventory::State& state, const Location& location, const model::Reading& reading,
               const UpOptions& options, Edges edges, os::Interrupt& interrupt) {
+  MESH_CHECK(refuse_images(*reading.mesh));
   const auto& say = options.say;
   interrupt.finish_in_order();  // nothing that is started here may be left behind
   MESH_TRY(const auto controller, Controller::start(state, location, *reading.mesh, edges, say));

@@ -48,6 +48,15 @@ struct HoldingRecord {
   friend bool operator==(const HoldingRecord&, const HoldingRecord&) = default;
 };
 
+/// The image that a component of a push runs.
+struct PushImage {
+  std::string module;
+  std::string component;
+  std::string repository;  // of the mesh's registry
+  std::string digest;
+  friend auto operator<=>(const PushImage&, const PushImage&) = default;
+};
+
 /// An image that was built of a component, by the key over all that went into it.
 struct BuiltRecord {
   std::string module;

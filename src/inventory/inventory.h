@@ -61,6 +61,20 @@ class Inventory {
   /// The declarations that the push accepted, byte-exact, sorted by path.
   [[nodiscard]] Result<std::vector<model::AcceptedFile>> files(std::int64_t number);
 
+  /// The images that the push's components run, sorted.
+  [[nodiscard]] Result<std::vector<PushImage>> images(std::int64_t number);
+
+  // Machines.
+
+  /// All that are known, sorted by name.
+  [[nodiscard]] Result<std::vector<NodeRecord>> nodes();
+  [[nodiscard]] Result<std::optional<NodeRecord>> node(const std::string& name);
+  /// Adds or replaces it.
+  [[nodiscard]] Status put_node(const NodeRecord& node);
+  [[nodiscard]] Status put_nodes(std::span<const NodeRecord> nodes);
+  /// One that is not known is no error.
+  [[nodiscard]] Status remove_node(const std::string& name);
+
   // Credentials.
 
   /// Every principal's hash, in one select.

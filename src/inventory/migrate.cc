@@ -16,6 +16,8 @@ constexpr std::array kMigrations = {
 #include "inventory/schema_2.sql.h"
     ,
 #include "inventory/schema_3.sql.h"
+    ,
+#include "inventory/schema_4.sql.h"
 };
 
 // `Mesh` in the file's header, so that `file` and we know whose database it is.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "base/digest.h"
+#include "base/text.h"
 #include "inventory/parts.h"
 
 namespace mesh::inventory {
@@ -52,9 +53,11 @@ Status give_up_unfinished(Database& database) {
   }
   return database.execute(
       "DELETE FROM file_change WHERE push IN (SELECT number FROM push WHERE state = 'intended');"
+      "DELETE FROM push_images WHERE push IN (SELECT number FROM push WHERE state = 'intended');"
       "UPDATE push SET state = 'given-up' WHERE state = 'intended';"
       "DELETE FROM blob WHERE hash NOT IN "
-      "(SELECT hash FROM file_change WHERE hash IS NOT NULL);");
+      "(SELECT hash FROM file_change WHERE hash IS NOT NULL) "
+      "AND hash NOT IN (SELECT hash FROM push_images);");
 }
 
 Result<std::int64_t> next_number(Database& database, std::int64_t above) {
@@ -121,6 +124,36 @@ Status write_changes(Database& database, std::int64_t number,
   return {};
 }
 
+Status write_images(Database& database, std::int64_t number, std::vector<PushImage> images) {
+  if (images.empty()) {
+    return {};
+  }
+  std::ranges::sort(images);
+  std::string text;
+  for (const auto& image : images) {
+    text += fmt::format("{} {} {}@{}\n", image.module, image.component, image.repository,
+                        image.digest);
+  }
+  const auto hash = sha256_hex(text);
+  MESH_TRY(Statement blob, database.prepare("INSERT INTO blob (hash, bytes) VALUES (?1, ?2) "
+                                            "ON CONFLICT (hash) DO NOTHING"));
+  MESH_CHECK(blob.bind(1, hash).bind_blob(2, text).run());
+  MESH_TRY(Statement row,
+           database.prepare("INSERT INTO push_images (push, hash) VALUES (?1, ?2)"));
+  return row.bind(1, number).bind(2, hash).run();
+}
+
+/// Nothing where the line is none of `write_images`.
+std::optional<PushImage> read_image(std::string_view line) {
+  const auto words = split(line, ' ');
+  const auto at = words.size() == 3 ? words[2].find('@') : std::string_view::npos;
+  if (at == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return PushImage{std::string(words[0]), std::string(words[1]), std::string(words[2].substr(0, at)),
+                   std::string(words[2].substr(at + 1))};
+}
+
 Status drop_credentials(Database& database, std::span<const std::string> gone) {
   MESH_TRY(Statement remove, database.prepare("DELETE FROM credential WHERE principal = ?1"));
   for (const std::string& principal : gone) {
@@ -150,6 +183,7 @@ Result<std::int64_t> Inventory::intend(const Intent& intent) {
     MESH_TRY(number, next_number(database, intent.above));
     MESH_CHECK(insert_push(*parts_, number, intent));
     MESH_CHECK(write_changes(database, number, intent.files));
+    MESH_CHECK(write_images(database, number, intent.images));
     return parts_->insert_credentials(intent.credentials);
   }));
   return number;
@@ -213,6 +247,25 @@ Result<std::vector<model::AcceptedFile>> Inventory::files(std::int64_t number) {
     select.reset();
   }
   return files;
+}
+
+Result<std::vector<PushImage>> Inventory::images(std::int64_t number) {
+  MESH_TRY(Statement select,
+           parts_->database.prepare("SELECT bytes FROM push_images JOIN blob USING (hash) "
+                                    "WHERE push = ?1"));
+  MESH_TRY(const bool row, select.bind(1, number).step());
+  std::vector<PushImage> out;
+  for (const auto line : row ? split(select.blob(0), '\n') : std::vector<std::string_view>()) {
+    if (line.empty()) {
+      continue;
+    }
+    auto image = read_image(line);
+    if (!image) {
+      return std::unexpected(sqlite_error(SQLITE_CORRUPT, "the images of a push are damaged"));
+    }
+    out.push_back(*std::move(image));
+  }
+  return out;
 }
 
 }  // namespace mesh::inventory

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "inventory/image_records.h"
 #include "model/read.h"
 #include "secrets/secret.h"
 #include "secrets/signing.h"
@@ -53,6 +54,17 @@ struct Intent {
   std::int64_t above = 0;  // the number is greater than this (what nodes report), 0 where unknown
   std::vector<model::AcceptedFile> files;
   std::vector<NewCredential> credentials;
+  std::vector<PushImage> images;
+};
+
+/// A machine under a declared node's name. One that is not known has neither key nor invitation.
+struct NodeRecord {
+  std::string name;
+  std::optional<secrets::PublicKey> key;  // its public key, once it has joined
+  std::optional<std::string> joined;
+  std::optional<std::int64_t> expires;  // of its invitation, seconds since 1970
+  std::int64_t declared = 0;            // the number of its last declaration
+  std::string content;                  // the digest of what that said
 };
 
 /// A secret's name and whose it is; `module` is empty for the whole mesh.

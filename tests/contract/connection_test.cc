@@ -236,11 +236,12 @@ TEST_P(ConnectionOn, ASubscriptionMayEndItself) {
   Connection admin = connect("admin");
   Heard heard;
   Subscription subscription;
-  std::mutex mutex;
+  // Shared with the callback, which lets go of it after the test has heard.
+  const auto mutex = std::make_shared<std::mutex>();
   {
-    const std::lock_guard lock(mutex);
-    auto made = admin.subscribe("once", "", [&](Message message) {
-      const std::lock_guard inner(mutex);
+    const std::lock_guard lock(*mutex);
+    auto made = admin.subscribe("once", "", [&, mutex](Message message) {
+      const std::lock_guard inner(*mutex);
       subscription = Subscription{};
       heard.put(std::move(message));
     });

@@ -338,5 +338,92 @@ TEST_F(BuildTest, TheStateIsNoPartOfAContext) {
   EXPECT_EQ(built(build()), 0U);
 }
 
+/// A mesh whose bus runs, so that what is declared can be pushed.
+class PushedImages : public BuildTest {
+ protected:
+  void SetUp() override {
+    BuildTest::SetUp();
+    port_ = test::free_port();
+  }
+  void TearDown() override {
+    if (controller_) {
+      (void)controller_->stop(os::Milliseconds{30'000});
+    }
+  }
+  void declare_with_bus(const std::string& modules) {
+    write("mesh.toml", fmt::format("mesh = \"home\"\n[bus]\nlisten = \"127.0.0.1:{}\"\n"
+                                   "[registry]\nserver = \"external\"\nadvertise = \"{}\"\n"
+                                   "[nodes.one]\n{}",
+                                   port_, own_.address(), modules));
+  }
+  void start_controller() {
+    os::SpawnOptions options;
+    options.argv = {MESH_BINARY_DIR "/bin/mesh", "controller"};
+    options.directory = directory_.path().string();
+    options.out = os::Output::discard();
+    options.err = os::Output::discard();
+    controller_ = std::move(os::Process::spawn(options)).value();
+    const os::Deadline deadline(os::Milliseconds{30'000});
+    while (mesh({"status"}).status.code != 0) {
+      ASSERT_FALSE(deadline.passed()) << "the controller does not come up";
+    }
+  }
+  [[nodiscard]] Json plan() const {
+    return Json::parse(mesh({"plan", "--json"}).out, nullptr, false);
+  }
+  static std::size_t images(const Json& plan) {
+    return static_cast<std::size_t>(
+        std::count_if(plan["changes"].begin(), plan["changes"].end(),
+                      [](const Json& one) { return one["kind"] == "image"; }));
+  }
+
+  int port_ = 0;
+  std::optional<os::Process> controller_;
+};
+
+TEST_F(PushedImages, APushBringsWhatIsMissingFirstAndNothingTwice) {
+  declare_with_bus(
+      "[modules.a]\npath = \"a\"\non = [\"one\"]\n[modules.b]\npath = \"b\"\non = [\"one\"]\n");
+  write("a/module.toml", "[components.site]\nbuild = \".\"\n");
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\nCOPY f /f\n");
+  write("a/f", "1");
+  write("b/module.toml", "[components.tool]\nimage = \"" + upstream_->base(2) + "\"\n");
+  start_controller();
+  const auto planned = plan();
+  EXPECT_EQ(images(planned), 2U) << planned.dump();
+  EXPECT_THAT(upstream_->registry.new_requests(), IsEmpty()) << "a plan asks nobody";
+  const auto first = mesh({"push", "--plan", planned["digest"].get<std::string>(), "--no-wait"});
+  EXPECT_EQ(first.status.code, 0) << first.err;
+  EXPECT_FALSE(upstream_->registry.new_requests().empty());
+  EXPECT_THAT(read("mesh.lock"), AllOf(HasSubstr(upstream_->base(1)), HasSubstr(upstream_->base(2))));
+  EXPECT_TRUE(plan()["changes"].empty()) << plan().dump();
+  EXPECT_EQ(mesh({"push", "--no-wait"}).status.code, 0);
+  EXPECT_EQ(built(build()), 0U) << "the push built it";
+  EXPECT_THAT(upstream_->registry.new_requests(), IsEmpty());
+  EXPECT_THAT(read("mesh.lock"), HasSubstr(upstream_->base(2))) << "a build keeps what images are";
+
+  write("a/f", "2");
+  const auto touched = plan();
+  EXPECT_EQ(images(touched), 1U) << touched.dump();
+  EXPECT_EQ(mesh({"push", "--no-wait"}).status.code, 0);
+  EXPECT_TRUE(plan()["changes"].empty());
+  EXPECT_THAT(upstream_->registry.new_requests(), IsEmpty());
+}
+
+TEST_F(PushedImages, AFailedBuildEndsThePushWithNothingChanged) {
+  declare_with_bus("[modules.a]\npath = \"a\"\non = [\"one\"]\n");
+  write("a/module.toml", "[components.site]\nbuild = \".\"\n");
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\nRUN echo says this && false\n");
+  start_controller();
+  const auto ran = mesh({"push", "--no-wait"});
+  EXPECT_EQ(ran.status.code, 1) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("a/Containerfile:2"), HasSubstr("| says this"),
+                             HasSubstr("nothing else was changed")));
+  EXPECT_EQ(Json::parse(mesh({"history", "--json"}).out)["pushes"].size(), 0U);
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\nRUN echo says this\n");
+  EXPECT_EQ(mesh({"push", "--no-wait"}).status.code, 0);
+  EXPECT_EQ(Json::parse(mesh({"history", "--json"}).out)["pushes"].size(), 1U);
+}
+
 }  // namespace
 }  // namespace mesh
