@@ -85,28 +85,34 @@ class Engine {
   [[nodiscard]] Result<int> execute(const std::string& id, const std::vector<std::string>& command,
                                     os::Milliseconds timeout);
 
+  /// Of the network that containers are on by default: where they reach this machine.
+  [[nodiscard]] Result<std::string> gateway();
+
   [[nodiscard]] Result<bool> has_image(const std::string& reference);
   /// Errors: also those that stand in the stream of a pull that began well.
   [[nodiscard]] Status pull(const std::string& reference, const Login& login);
 
-  /// One that is there is no error.
-  [[nodiscard]] Status create_volume(const Volume& volume);
+  /// Also one that is there already, which keeps the labels that it has: as it is now.
+  [[nodiscard]] Result<Volume> create_volume(const Volume& volume);
   [[nodiscard]] Result<std::vector<Volume>> volumes(const Labels& labels);
   /// One that is not there is no error. Errors: Conflict (a container uses it).
   [[nodiscard]] Status remove_volume(const std::string& name);
 
  private:
-  [[nodiscard]] http::Request request(const std::string& method, const std::string& target) const;
-  /// The answer, where it is a success or 304; `subject` is named in errors.
-  [[nodiscard]] Result<http::Response> ask(const http::Request& request,
-                                           const std::string& subject);
+  struct Call {
+    http::Request request;
+    std::string subject;  // named in errors: `container x`
+  };
+  /// Of the API's version; `target` begins with `/`.
+  [[nodiscard]] Result<Call> call(std::string method, std::string_view target, std::string subject);
+  /// The answer, where it is a success or 304.
+  [[nodiscard]] Result<http::Response> ask(const Call& call);
+  [[nodiscard]] Result<nlohmann::json> ask_json(const Call& call);
   [[nodiscard]] Result<http::Response> fetch(const http::Request& request);
-  [[nodiscard]] Result<nlohmann::json> ask_json(const http::Request& request,
-                                                const std::string& subject);
-  /// `/v1.41` and the target.
-  [[nodiscard]] Result<std::string> versioned(const std::string& target);
-  [[nodiscard]] Result<http::Request> call(const std::string& method, const std::string& target);
-  [[nodiscard]] Status run_exec(const std::string& exec, os::Milliseconds timeout);
+  [[nodiscard]] http::Request plain(std::string method, std::string_view target) const;
+  [[nodiscard]] Result<About> look();
+  /// Makes `create` switch the image's own health check off.
+  [[nodiscard]] Result<bool> checks_health(const std::string& image);
   void kill_exec(const std::string& exec, const std::string& container);
 
   EngineOptions options_;

@@ -18,8 +18,8 @@ class Events {
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
 
-  /// For poll; the same for the object's life; -1 where the system has no descriptor for it.
-  /// Readable also where the engine could not be heard at the last `drain`.
+  /// For poll; the same for the object's life. While no connection could be had it is not readable:
+  /// whoever cannot `list` has to ask again by the clock.
   [[nodiscard]] int descriptor() const { return watch_.get(); }
 
   /// To be called before looking at the containers: takes what has come, and dials anew where the

@@ -59,6 +59,9 @@ class Containers final : public Driver {
   [[nodiscard]] Status remove_volume(const std::string& name) override;
   [[nodiscard]] int changes() const override { return events_.descriptor(); }
   [[nodiscard]] std::string about() override;
+  /// Where a container on the default network reaches this machine. The interface may be there only
+  /// while a container is (IP_FREEBIND binds before).
+  [[nodiscard]] Result<std::string> gateway() { return engine_.gateway(); }
 
  private:
   struct Known {
@@ -71,14 +74,15 @@ class Containers final : public Driver {
   [[nodiscard]] bool is_ours(const engine::Labels& labels) const;
   /// The container of that name, where it is ours. Errors: NotFound, Conflict (another's).
   [[nodiscard]] Result<engine::Inspected> find(const converge::UnitName& name);
-  [[nodiscard]] Result<Found> found(const engine::Listed& listed, bool rootless);
+  [[nodiscard]] Result<Found> look_at(const engine::Listed& listed, bool rootless);
   void forget(const std::string& id);
-  [[nodiscard]] Status write_files(const UnitSpec& spec, engine::ContainerSpec& out);
-  [[nodiscard]] Status make_volumes(const UnitSpec& spec);
+  [[nodiscard]] Status write_files(const UnitSpec& spec, engine::ContainerSpec& out) const;
+  [[nodiscard]] Status mount_volumes(const UnitSpec& spec, engine::ContainerSpec& out);
   [[nodiscard]] Result<engine::ContainerSpec> container_spec(const UnitSpec& spec);
-  [[nodiscard]] Status make(const engine::ContainerSpec& made, const UnitSpec& spec);
-  /// A name that no container of the engine has and that is taken all the same.
-  [[nodiscard]] Status free_name(const std::string& name, const Error& conflict);
+  /// Whether it is there, whole; what is ours and not whole is removed.
+  [[nodiscard]] Result<bool> is_made(const converge::UnitName& name);
+  [[nodiscard]] Status make(const engine::ContainerSpec& made);
+  [[nodiscard]] std::string files_folder(const std::string& container) const;
   void sweep_files(const std::vector<engine::Listed>& listed);
 
   ContainersOptions options_;
@@ -86,7 +90,7 @@ class Containers final : public Driver {
   engine::Events events_;
   std::mutex mutex_;                    // guards what is below
   std::map<std::string, Known> known_;  // by id: what `inspect` said, until something happens
-  std::set<std::string> making_;        // names whose files are in use already
+  std::set<std::string> making_;        // until the sweep: names whose files are in use
   bool swept_ = false;
 };
 
