@@ -25,6 +25,7 @@ constexpr std::size_t kDigest = 64;
 constexpr const char* kDatabase = "inventory.db";
 constexpr const char* kSealKey = "keys/seal.key";
 constexpr const char* kSignKey = "keys/sign.key";
+constexpr const char* kAuthority = "keys/ca.key";  // not in backups of earlier versions
 constexpr const char* kLockFile = "mesh.lock";
 
 void wipe_all(Archive& files) {
@@ -85,8 +86,10 @@ Status write_files(const std::string& root, const Archive& files) {
   MESH_CHECK(os::make_private_dir(paths.keys()));
   for (const auto& [name, path] :
        {std::pair(kDatabase, paths.database()), std::pair(kSealKey, paths.seal_key()),
-        std::pair(kSignKey, paths.sign_key())}) {
-    MESH_CHECK(os::write_file_atomic(path, files.at(name), os::kPrivateFile));
+        std::pair(kSignKey, paths.sign_key()), std::pair(kAuthority, paths.authority())}) {
+    if (const auto found = files.find(name); found != files.end()) {
+      MESH_CHECK(os::write_file_atomic(path, found->second, os::kPrivateFile));
+    }
   }
   return {};
 }
@@ -158,6 +161,8 @@ Result<std::string> make_backup(State& state, std::string_view lock_file, os::Ra
   MESH_TRY(files[kDatabase], state.inventory.snapshot());
   files[kSealKey] = state.seal_key.bytes().reveal();
   files[kSignKey] = state.sign_key.seed().reveal();
+  MESH_TRY(const auto authority, read_authority(state.paths));
+  files[kAuthority] = authority.together().reveal();
   if (!lock_file.empty()) {
     files[kLockFile] = lock_file;
   }

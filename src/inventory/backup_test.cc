@@ -55,6 +55,9 @@ TEST_F(Backup, BringsEverythingBack) {
   EXPECT_EQ(mode_of(root), 0700U);
   EXPECT_EQ(mode_of(StatePaths(root).database()), 0600U);
   EXPECT_EQ(mode_of(StatePaths(root).seal_key()), 0600U);
+  EXPECT_EQ(mode_of(StatePaths(root).authority()), 0600U);
+  EXPECT_EQ(read_authority(StatePaths(root)).value().certificate,
+            read_authority(state_->paths).value().certificate);
   EXPECT_FALSE(os::exists(root + ".restoring"));
   // The restored one can be backed up again.
   EXPECT_TRUE(make_backup(state, "", random_).has_value());

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "base/digest.h"
 #include "os/files.h"
 
 namespace mesh::inventory {
@@ -11,6 +12,9 @@ using secrets::SealKey;
 using secrets::SigningKey;
 
 constexpr std::size_t kMostKey = 4096;
+
+constexpr std::size_t kMostAuthority = 65536;
+constexpr const char* kAuthorityNote = "authority";  // the SHA-256 of its certificate
 
 constexpr const char* kController = "controller";
 constexpr const char* kInit = "init";
@@ -79,6 +83,45 @@ std::unexpected<Error> no_state(const std::string& root) {
   return fail(Code::NotFound, "no state of a mesh in " + root, "make it with `mesh init`");
 }
 
+/// Makes the authority where there is none. Of two that do so at once one is kept, by whoever links
+/// it first.
+Status make_authority(const StatePaths& paths, const std::string& mesh_id, const os::Clock& clock) {
+  if (os::exists(paths.authority())) {
+    return {};
+  }
+  MESH_TRY(const auto made, certificates::make_authority(mesh_id, clock.now()));
+  const auto text = made.together();
+  return os::write_new_file(paths.authority(), text.reveal(), os::kPrivateFile);
+}
+
+/// The certificate alone is a copy: made again where it is gone or another's.
+Status copy_certificate(const StatePaths& paths, const certificates::Pair& authority) {
+  const auto there = os::read_file(paths.authority_certificate(), kMostAuthority);
+  return there && *there == authority.certificate
+             ? Status()
+             : os::write_file_atomic(paths.authority_certificate(), authority.certificate,
+                                     os::kPrivateFile);
+}
+
+/// Machines trust the authority: once it is known, no other takes its place unasked.
+Status check_authority(const StatePaths& paths, Inventory& inventory, const std::string& mesh_id,
+                       const os::Clock& clock) {
+  MESH_TRY(const auto known, inventory.note(kAuthorityNote));
+  if (known && !os::exists(paths.authority())) {
+    return fail(Code::Corrupt, paths.authority() + " is missing",
+                "put it back, or bring the last backup back with `mesh restore FILE`");
+  }
+  MESH_CHECK(make_authority(paths, mesh_id, clock));
+  MESH_TRY(const auto authority, read_authority(paths));
+  const std::string digest = sha256_hex(authority.certificate);
+  if (known && *known != digest) {
+    return fail(Code::Corrupt, paths.authority() + " is not the authority of this mesh",
+                "put the file back that was made with it, or restore a backup");
+  }
+  MESH_CHECK(known ? Status() : inventory.set_note(kAuthorityNote, digest));
+  return copy_certificate(paths, authority);
+}
+
 Result<State> open_with(StatePaths paths, Keys keys, const os::Clock& clock, os::Random& random) {
   MESH_TRY(Inventory inventory, Inventory::open(paths.database(), keys.seal, clock, random));
   MESH_TRY(Identity identity, inventory.identity());
@@ -86,11 +129,23 @@ Result<State> open_with(StatePaths paths, Keys keys, const os::Clock& clock, os:
     return fail(Code::Corrupt, paths.sign_key() + " is not the key of this mesh",
                 "put the key back that was made with it, or restore a backup");
   }
+  MESH_CHECK(check_authority(paths, inventory, identity.mesh_id, clock));
   return State{std::move(paths), std::move(keys.seal), std::move(keys.sign), std::move(inventory),
                std::move(identity)};
 }
 
 }  // namespace
+
+Result<certificates::Pair> read_authority(const StatePaths& paths) {
+  MESH_TRY(std::string text, os::read_private_file(paths.authority(), kMostAuthority));
+  auto pair = certificates::read_pair(text);
+  secrets::wipe(text);
+  if (!pair) {
+    return fail(Code::Corrupt, paths.authority() + " is damaged",
+                "bring the last backup back with `mesh restore FILE`");
+  }
+  return pair;
+}
 
 bool state_exists(const std::string& root) {
   return os::exists(StatePaths(root).database());

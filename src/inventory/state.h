@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "certificates/certificate.h"
 #include "inventory/inventory.h"
 #include "os/clock.h"
 #include "os/lock.h"
@@ -24,6 +25,10 @@ class StatePaths {
   [[nodiscard]] std::string keys() const { return root_ + "/keys"; }
   [[nodiscard]] std::string seal_key() const { return root_ + "/keys/seal.key"; }
   [[nodiscard]] std::string sign_key() const { return root_ + "/keys/sign.key"; }
+  /// The mesh's certificate authority: its certificate and its key, in PEM form.
+  [[nodiscard]] std::string authority() const { return root_ + "/keys/ca.key"; }
+  /// Its certificate alone, for programs that are to trust it.
+  [[nodiscard]] std::string authority_certificate() const { return root_ + "/ca.pem"; }
   [[nodiscard]] std::string bus() const { return root_ + "/bus"; }
   [[nodiscard]] std::string bus_config() const { return root_ + "/bus/nats.conf"; }
   [[nodiscard]] std::string jetstream() const { return root_ + "/bus/jetstream"; }
@@ -55,16 +60,21 @@ struct NewState {
 /// True where `root` holds a mesh's state (a half-made one, after a crash, does not count).
 [[nodiscard]] bool state_exists(const std::string& root);
 
-/// Makes the directory, the keys and the inventory. The inventory comes last, so that what was
-/// killed on the way is simply made again. `clock` and `random` are borrowed for the state's life.
-/// Errors: Conflict (there is a state already), PermissionDenied, Resource.
+/// Makes the directory, the keys, the certificate authority and the inventory. The inventory comes
+/// last, so that what was killed on the way is simply made again. `clock` and `random` are borrowed
+/// for the state's life. Errors: Conflict (there is a state already), PermissionDenied, Resource.
 [[nodiscard]] Result<NewState> create_state(const std::string& root, const std::string& mesh_name,
                                             const os::Clock& clock, os::Random& random);
 
-/// Errors: NotFound (no state; the hint says `mesh init`), Corrupt (keys are missing or not those
-/// of the inventory), and as `Inventory::open`.
+/// A state that an earlier version made gets its certificate authority here. Errors: NotFound (no
+/// state; the hint says `mesh init`), Corrupt (keys are missing or not those of the inventory), and
+/// as `Inventory::open`.
 [[nodiscard]] Result<State> open_state(const std::string& root, const os::Clock& clock,
                                        os::Random& random);
+
+/// The mesh's certificate authority. Errors: NotFound, Corrupt (the file is damaged),
+/// PermissionDenied (it is open to others).
+[[nodiscard]] Result<certificates::Pair> read_authority(const StatePaths& paths);
 
 /// The lock that pushes exclude each other by. The controller takes it for moments (`verb` is
 /// `controller`), and so does who makes the state: any other verb waits for these up to 15 s, and

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "inventory/sqlite.h"
 #include "inventory/test_support.h"
 #include "secrets/recovery_key.h"
 
@@ -44,6 +45,46 @@ TEST_F(StateTest, IsClosedToOthers) {
        {paths.database(), paths.seal_key(), paths.sign_key(), paths.lock()}) {
     EXPECT_EQ(mode_of(path), 0600U) << path;
   }
+}
+
+TEST_F(StateTest, HasAnAuthorityThatStays) {
+  const StatePaths paths(root_);
+  ASSERT_TRUE(create_state(root_, "home", clock_, random_).has_value());
+  const auto authority = read_authority(paths).value();
+  EXPECT_EQ(mode_of(paths.authority()), 0600U);
+  EXPECT_EQ(os::read_file(paths.authority_certificate(), 65536).value(), authority.certificate);
+  ASSERT_TRUE(os::remove_tree(paths.authority_certificate()).has_value());
+  ASSERT_TRUE(open_state(root_, clock_, random_).has_value());
+  EXPECT_EQ(os::read_file(paths.authority_certificate(), 65536).value(), authority.certificate);
+  EXPECT_EQ(read_authority(paths).value().certificate, authority.certificate);
+}
+
+TEST_F(StateTest, OfAnEarlierVersionGetsAnAuthority) {
+  const StatePaths paths(root_);
+  ASSERT_TRUE(create_state(root_, "home", clock_, random_).has_value());
+  for (const std::string& path : {paths.authority(), paths.authority_certificate()}) {
+    ASSERT_TRUE(os::remove_tree(path).has_value());
+  }
+  ASSERT_TRUE(Database::open(paths.database())
+                  .value()
+                  .execute("DELETE FROM note WHERE name = 'authority'")
+                  .has_value());
+  ASSERT_TRUE(open_state(root_, clock_, random_).has_value());
+  EXPECT_TRUE(read_authority(paths).has_value());
+}
+
+TEST_F(StateTest, GetsNoOtherAuthorityUnasked) {
+  const StatePaths paths(root_);
+  ASSERT_TRUE(create_state(root_, "home", clock_, random_).has_value());
+  const auto other = certificates::make_authority("other", clock_.now()).value();
+  const auto foreign = other.together();
+  ASSERT_TRUE(
+      os::write_file_atomic(paths.authority(), foreign.reveal(), os::kPrivateFile).has_value());
+  EXPECT_EQ(open_state(root_, clock_, random_).error().code, Code::Corrupt);
+  ASSERT_TRUE(os::write_file_atomic(paths.authority(), "damaged", os::kPrivateFile).has_value());
+  EXPECT_EQ(open_state(root_, clock_, random_).error().code, Code::Corrupt);
+  ASSERT_TRUE(os::remove_tree(paths.authority()).has_value());
+  EXPECT_EQ(open_state(root_, clock_, random_).error().code, Code::Corrupt);
 }
 
 TEST_F(StateTest, TheRecoveryKeyIsKeptNowhere) {

@@ -114,22 +114,41 @@ Status check_private_file(const std::string& path) {
   return {};
 }
 
-Status write_file_atomic(const std::string& path, std::string_view bytes, mode_t mode) {
+namespace {
+
+/// Writes a whole file beside `path` and lets `place` move it there: 0, or what the kernel said.
+Status write_beside(const std::string& path, std::string_view bytes, mode_t mode,
+                    int (*place)(const char* temporary, const char* path)) {
   std::string temporary = path + ".new.XXXXXX";
   const Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd.valid()) {
     return fail_errno(path, errno);
   }
-  if (auto written = write_temporary(fd.get(), path, bytes, mode); !written) {
-    ::unlink(temporary.c_str());
-    return written;
+  auto written = write_temporary(fd.get(), path, bytes, mode);
+  if (const int number = written ? place(temporary.c_str(), path.c_str()) : 0; number != 0) {
+    written = fail_errno(path, number);
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int number = errno;
-    ::unlink(temporary.c_str());
-    return fail_errno(path, number);
-  }
+  ::unlink(temporary.c_str());  // where it is not `path` by now
+  MESH_CHECK(written);
   return sync_dir(dir_name(path));
+}
+
+int replace(const char* temporary, const char* path) {
+  return ::rename(temporary, path) == 0 ? 0 : errno;
+}
+
+int link_once(const char* temporary, const char* path) {
+  return ::link(temporary, path) == 0 || errno == EEXIST ? 0 : errno;
+}
+
+}  // namespace
+
+Status write_file_atomic(const std::string& path, std::string_view bytes, mode_t mode) {
+  return write_beside(path, bytes, mode, replace);
+}
+
+Status write_new_file(const std::string& path, std::string_view bytes, mode_t mode) {
+  return write_beside(path, bytes, mode, link_once);
 }
 
 namespace {

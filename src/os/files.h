@@ -36,6 +36,10 @@ inline constexpr mode_t kOrdinaryFile = 0644;
 [[nodiscard]] Status write_file_atomic(const std::string& path, std::string_view bytes,
                                        mode_t mode);
 
+/// As `write_file_atomic`, but a file that is there already stays as it is: of several that write
+/// it at once the first one's is kept, and all succeed.
+[[nodiscard]] Status write_new_file(const std::string& path, std::string_view bytes, mode_t mode);
+
 /// The file that whoever replaces `path` means: symbolic links are followed, also where they lead
 /// to nothing yet. Errors: InvalidArgument where something stands there that is no regular file (a
 /// directory, a device, a pipe).
