@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "controller/machine_users.h"
 #include "os/files.h"
+#include "os/folder_copy.h"
+#include "os/machine_users.h"
 
 namespace mesh::controller {
 
@@ -18,50 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kMachine = "/run/mesh";
-
-Error filesystem_error(const std::string& what, const std::error_code& code) {
-  return {Code::Unavailable, fmt::format("{}: {}", what, code.message()), {}, {}};
-}
-
-/// Hands `path` and all below it to `user`; links are not followed.
-Status give(const fs::path& path, os::Identity user) {
-  std::error_code code;
-  if (::lchown(path.c_str(), user.uid, user.gid) != 0) {
-    return std::unexpected(filesystem_error(path, {errno, std::generic_category()}));
-  }
-  for (auto entry = fs::recursive_directory_iterator(path, code);
-       !code && entry != fs::recursive_directory_iterator(); entry.increment(code)) {
-    if (::lchown(entry->path().c_str(), user.uid, user.gid) != 0) {
-      return std::unexpected(filesystem_error(entry->path(), {errno, std::generic_category()}));
-    }
-  }
-  if (code) {
-    return std::unexpected(filesystem_error(path, code));
-  }
-  return {};
-}
-
-/// Copies a module's folder, without what is not the module's: version control and the mesh's
-/// state.
-Status copy_folder(const fs::path& from, const fs::path& to, const fs::path& state) {
-  std::error_code code;
-  fs::create_directories(to, code);
-  for (auto entry = fs::directory_iterator(from, code); !code && entry != fs::directory_iterator();
-       entry.increment(code)) {
-    const auto& path = entry->path();
-    if (path.filename() == ".git" || path == state) {
-      continue;
-    }
-    fs::copy(path, to / path.filename(),
-             fs::copy_options::recursive | fs::copy_options::copy_symlinks |
-                 fs::copy_options::overwrite_existing,
-             code);
-  }
-  if (code) {
-    return std::unexpected(filesystem_error(fmt::format("copying {}", from.string()), code));
-  }
-  return {};
-}
 
 /// What a component finds beside its own variables: what programs need to be found and to speak the
 /// operator's language, nothing else of the operator's.
@@ -96,7 +53,8 @@ Result<Homes> Homes::open(inventory::State& state, const std::string& root, Edge
 }
 
 Result<os::Identity> Homes::user_of(const std::string& instance) {
-  MESH_TRY(const auto uid, machine_user(kMachine, state_->identity.mesh_id, instance, edges_));
+  MESH_TRY(const auto uid,
+           os::machine_user(kMachine, state_->identity.mesh_id, instance, edges_.clock));
   return os::Identity{uid, uid};
 }
 
@@ -107,13 +65,13 @@ Status Homes::settle(const Part& part, const std::string& home, os::Identity use
     MESH_CHECK(os::remove_tree(home));
     MESH_CHECK(os::make_dirs(base_, 0711));
     MESH_CHECK(os::make_private_dir(home));
-    MESH_CHECK(copy_folder(folder.lexically_normal(), fs::path(home) / "files",
-                           fs::path(state_->paths.root()).lexically_normal()));
+    MESH_CHECK(os::copy_folder(folder.lexically_normal().string(), home + "/files",
+                               fs::path(state_->paths.root()).lexically_normal().string()));
     settled_[instance] = true;
   }
   // The environment's files may have changed since: they are copied every time.
-  MESH_CHECK(copy_folder(PartFiles(state_->paths, part).directory(), fs::path(home) / "env", {}));
-  return give(home, user);
+  MESH_CHECK(os::copy_folder(PartFiles(state_->paths, part).directory(), home + "/env", {}));
+  return os::give_folder(home, user);
 }
 
 Result<UnitSpec> Homes::prepare(const model::Mesh& mesh, const Part& part) {

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
 namespace mesh::os {
 namespace {
 
-enum class Stage { Streams, Identity, Directory, Exec };
+enum class Stage { Streams, Limits, Identity, Directory, Exec };
 
 /// What the child writes to its parent where it cannot become the program.
 struct Failure {
@@ -57,6 +58,20 @@ bool place_streams(std::array<int, 3> sources) {
     }
   }
   return ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) == 0;
+}
+
+// While it still is whoever may do that.
+bool take_limits(const SpawnOptions& options) {
+  for (const int cgroup : options.cgroups) {
+    if (::write(cgroup, "0", 1) != 1) {
+      return false;
+    }
+  }
+  if (!options.most_processes) {
+    return true;
+  }
+  const rlimit limit{*options.most_processes, *options.most_processes};
+  return ::setrlimit(RLIMIT_NPROC, &limit) == 0;
 }
 
 bool take_identity(const SpawnOptions& options) {
@@ -100,6 +115,9 @@ void reset_signals() {
   if (!place_streams(plan.streams)) {
     give_up(plan, Stage::Streams);
   }
+  if (!take_limits(*plan.options)) {
+    give_up(plan, Stage::Limits);
+  }
   if (!take_identity(*plan.options)) {
     give_up(plan, Stage::Identity);
   }
@@ -116,6 +134,8 @@ Error describe(const SpawnOptions& options, const Failure& failure) {
   switch (failure.stage) {
     case Stage::Streams:
       return errno_error("cannot set up the streams of " + options.argv[0], failure.number);
+    case Stage::Limits:
+      return errno_error("cannot limit " + options.argv[0], failure.number);
     case Stage::Identity:
       return errno_error("cannot change the user for " + options.argv[0], failure.number);
     case Stage::Directory:

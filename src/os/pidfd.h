@@ -10,5 +10,7 @@ namespace mesh::os {
 /// without `extern "C"`, so that C++ cannot link them. They set errno as the kernel says.
 [[nodiscard]] Fd open_pidfd(pid_t pid);
 [[nodiscard]] bool signal_pidfd(int pidfd, int number);
+/// The same with a value beside it, which the receiver finds in the signal's information.
+[[nodiscard]] bool signal_pidfd(int pidfd, int number, int value);
 
 }  // namespace mesh::os

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,6 +46,10 @@ struct SpawnOptions {
   /// A signal that the kernel sends it when the THREAD that spawned it ends (Linux ties it to the
   /// thread): set it only from a thread that lives as long as the program. 0: none.
   int parent_death_signal = 0;
+  /// Open `cgroup.procs` files that it writes itself into before it is anybody else's; borrowed.
+  std::vector<int> cgroups;
+  /// How many processes its user may have (RLIMIT_NPROC counts a user's, not a program's).
+  std::optional<std::uint64_t> most_processes;
 };
 
 /// How a process ended.

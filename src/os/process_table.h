@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <span>
 #include <string>
 #include <vector>
@@ -15,5 +17,12 @@ namespace mesh::os {
 /// Kills (SIGKILL) what is left of the process group that `leader` leads or led; how many that
 /// were. None where the group is another's by now: its leader is not `leader`, or it is older.
 int kill_group_of(const ProcessMark& leader);
+
+/// The same for the session that `leader` leads or led, whatever groups it fell into, until nothing
+/// of it is left (or can be ended); `leader` too, where it still runs.
+int kill_session_of(const ProcessMark& leader);
+
+/// The processes whose parent is `pid`, zombies included.
+[[nodiscard]] std::vector<pid_t> children_of(pid_t pid);
 
 }  // namespace mesh::os

@@ -1,12 +1,12 @@
-#include "controller/machine_users.h"
+#include "os/machine_users.h"
 
 #include <gtest/gtest.h>
 
 #include "os/clock.h"
-#include "os/random.h"
+#include "os/files.h"
 #include "tests/support/nats_server.h"
 
-namespace mesh::controller {
+namespace mesh::os {
 namespace {
 
 TEST(MachineUsers, NoTwoInstancesOfAnyMeshShareOne) {
@@ -25,18 +25,24 @@ TEST(MachineUsers, AGapIsFilled) {
 }
 
 TEST(MachineUsers, AreKeptBetweenProcesses) {
-  const test::TemporaryDirectory directory;
-  const os::SystemClock clock;
-  os::SystemRandom random;
-  const Edges edges{clock, random};
+  const mesh::test::TemporaryDirectory directory;
+  const SystemClock clock;
   const auto path = directory.path().string() + "/mesh";
-  const auto first = machine_user(path, "m1", "one.a", edges);
+  const auto first = machine_user(path, "m1", "one.a", clock);
   ASSERT_TRUE(first.has_value()) << first.error().message;
-  const auto other = machine_user(path, "m2", "one.a", edges);
+  const auto other = machine_user(path, "m2", "one.a", clock);
   ASSERT_TRUE(other.has_value());
   EXPECT_NE(*first, *other);
-  EXPECT_EQ(machine_user(path, "m1", "one.a", edges).value(), *first);
+  EXPECT_EQ(machine_user(path, "m1", "one.a", clock).value(), *first);
+}
+
+TEST(MachineUsers, AnUnreadableTableIsNotBegunAnew) {
+  const mesh::test::TemporaryDirectory directory;
+  const SystemClock clock;
+  const auto path = directory.path().string();
+  ASSERT_TRUE(write_file_atomic(path + "/users.json", "{\"m1 one.a\":2000", kPrivateFile));
+  EXPECT_EQ(machine_user(path, "m1", "one.b", clock).error().code, Code::Corrupt);
 }
 
 }  // namespace
-}  // namespace mesh::controller
+}  // namespace mesh::os

@@ -1,4 +1,4 @@
-#include "controller/machine_users.h"
+#include "os/machine_users.h"
 
 #include <chrono>
 #include <thread>
@@ -9,7 +9,7 @@
 #include "os/files.h"
 #include "os/lock.h"
 
-namespace mesh::controller {
+namespace mesh::os {
 
 namespace {
 
@@ -17,13 +17,13 @@ namespace {
 // containers (524,288): nobody else hands these out.
 constexpr std::uint32_t kFirstUser = 200'000;
 constexpr std::size_t kLargestTable = 64U << 20U;
-constexpr os::Milliseconds kLockWithin{10'000};
-constexpr os::Milliseconds kBetweenTries{10};
+constexpr Milliseconds kLockWithin{10'000};
+constexpr Milliseconds kBetweenTries{10};
 
-Result<os::Lock> wait_for_lock(const std::string& path, Edges edges) {
-  const os::Deadline deadline(kLockWithin);
+Result<Lock> wait_for_lock(const std::string& path, const Clock& clock) {
+  const Deadline deadline(kLockWithin);
   while (true) {
-    auto lock = os::Lock::take(path, "up", os::rfc3339(edges.clock.now()));
+    auto lock = Lock::take(path, "up", rfc3339(clock.now()));
     if (lock || lock.error().code != Code::Conflict || deadline.passed()) {
       return lock;
     }
@@ -33,12 +33,17 @@ Result<os::Lock> wait_for_lock(const std::string& path, Edges edges) {
 
 Result<UserTable> read_table(const std::string& path) {
   UserTable taken;
-  const auto text = os::read_file(path, kLargestTable);
+  const auto text = read_file(path, kLargestTable);
   if (!text) {
     return text.error().code == Code::NotFound ? Result<UserTable>(taken)
                                                : std::unexpected(text.error());
   }
   const auto document = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!document.is_object()) {
+    // Begun anew it would give out what belongs to somebody.
+    return fail(Code::Corrupt, path + " cannot be read",
+                "restore it, or remove it together with all that its users own");
+  }
   for (const auto& [who, uid] : document.items()) {
     if (uid.is_number_unsigned()) {
       taken[uid.get<std::uint32_t>()] = who;
@@ -61,11 +66,11 @@ std::uint32_t user_for(const UserTable& taken, const std::string& who) {
 }
 
 Result<std::uint32_t> machine_user(const std::string& directory, const std::string& mesh_id,
-                                   const std::string& instance, Edges edges) {
+                                   const std::string& instance, const Clock& clock) {
   const auto path = directory + "/users.json";
   const auto who = mesh_id + " " + instance;
-  MESH_CHECK(os::make_dirs(directory, 0711));
-  MESH_TRY(const auto lock, wait_for_lock(directory + "/users.lock", edges));
+  MESH_CHECK(make_dirs(directory, 0711));
+  MESH_TRY(const auto lock, wait_for_lock(directory + "/users.lock", clock));
   MESH_TRY(auto taken, read_table(path));
   const auto uid = user_for(taken, who);
   if (!taken.contains(uid)) {
@@ -74,9 +79,9 @@ Result<std::uint32_t> machine_user(const std::string& directory, const std::stri
     for (const auto& [number, owner] : taken) {
       document[owner] = number;
     }
-    MESH_CHECK(os::write_file_atomic(path, document.dump() + "\n", os::kPrivateFile));
+    MESH_CHECK(write_file_atomic(path, document.dump() + "\n", kPrivateFile));
   }
   return uid;
 }
 
-}  // namespace mesh::controller
+}  // namespace mesh::os
