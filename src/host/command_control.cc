@@ -8,13 +8,16 @@
 #include <limits>
 #include <thread>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "host/command_units.h"
 #include "os/errno_error.h"
+#include "os/files.h"
 #include "os/pidfd.h"
 #include "os/poll.h"
 #include "os/process_table.h"
+#include "os/programs.h"
 
 namespace mesh::host {
 
@@ -55,9 +58,13 @@ Status answer_status(const std::string& unit, const std::string& text) {
               document.value("hint", ""));
 }
 
-std::vector<std::string> this_program() {
+/// `mesh-keeper` beside this program, or this program itself.
+std::vector<std::string> keeper_program() {
   std::error_code code;
   auto path = std::filesystem::read_symlink("/proc/self/exe", code).string();
+  if (auto small = os::dir_name(path) + "/mesh-keeper"; os::is_program(small)) {
+    return {small};
+  }
   // Replaced by an upgrade while it runs: the new one keeps as well.
   constexpr std::string_view kDeleted = " (deleted)";
   if (path.ends_with(kDeleted)) {
@@ -128,7 +135,7 @@ Status Commands::Units::start(const converge::UnitName& name) {
 
 Status Commands::Units::spawn_keeper(const converge::UnitName& name, const UnitFiles& unit) {
   os::SpawnOptions options;
-  options.argv = options_.keeper.empty() ? this_program() : options_.keeper;
+  options.argv = options_.keeper.empty() ? keeper_program() : options_.keeper;
   options.argv.push_back(unit.directory());
   options.environment = keeper_environment();
   options.new_session = true;

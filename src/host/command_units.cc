@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "os/errno_error.h"
 #include "os/files.h"
 #include "os/process_table.h"

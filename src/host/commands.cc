@@ -4,6 +4,8 @@
 
 #include <cerrno>
 
+#include <fmt/format.h>
+
 #include "host/command_units.h"
 #include "os/errno_error.h"
 #include "os/log_reader.h"

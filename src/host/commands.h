@@ -20,7 +20,8 @@ struct CommandsOptions {
   /// As root, where the table of uids is that all meshes of this machine share. It outlives a
   /// reboot, as what belongs to those uids does.
   std::string users = "/var/lib/mesh";
-  /// The program that keeps one unit, before the unit's directory. Empty: this program, `keep`.
+  /// The program that keeps one unit, before the unit's directory. Empty: `mesh-keeper`
+  /// beside this program, or this program with the verb `keep`.
   std::vector<std::string> keeper;
 };
 

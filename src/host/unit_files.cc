@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"

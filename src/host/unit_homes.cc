@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include <fmt/format.h>
+
 #include "os/errno_error.h"
 #include "os/files.h"
 #include "os/folder_copy.h"

@@ -63,8 +63,7 @@ class CommandsTest : public ::testing::Test {
       }
     }
     commands_.reset();
-    EXPECT_THAT(os::processes_with_arguments(std::vector<std::string>{"keep"}), IsEmpty())
-        << "a keeper was left";
+    EXPECT_TRUE(os::is_empty_dir(path("state.m1/units")));
   }
 
   [[nodiscard]] CommandsOptions options(const std::string& mesh = "m1") const {
@@ -74,7 +73,7 @@ class CommandsTest : public ::testing::Test {
     out.users = path("users");
     out.mesh = mesh;
     out.node = "one";
-    out.keeper = {kProgram, "keep"};
+    out.keeper = {std::string(MESH_BINARY_DIR) + "/bin/mesh-keeper"};
     return out;
   }
   [[nodiscard]] std::unique_ptr<Commands> open(const std::string& mesh = "m1") const {
@@ -225,6 +224,17 @@ TEST_F(CommandsTest, WhatACommandLeavesBehindGoesWithIt) {
     EXPECT_THAT(os::processes_with_arguments(std::vector<std::string>{"sleep", duration}),
                 IsEmpty());
   }
+}
+
+TEST_F(CommandsTest, TheHostsOwnProgramKeepsAsWell) {
+  auto own = options();
+  own.keeper = {kProgram, "keep"};
+  const auto spec = shell_unit("shop", "main", 1, "exit 6");
+  auto commands = Commands::open(own, clock_).value();
+  ASSERT_TRUE(commands->create(spec));
+  ASSERT_TRUE(commands->start(spec.name));
+  EXPECT_TRUE(exits(spec));
+  EXPECT_EQ(found(spec).exit_code, 6);
 }
 
 TEST_F(CommandsTest, AnotherHostFindsAndControlsWhatOneStarted) {
@@ -500,9 +510,10 @@ TEST_F(CommandsTest, TheLogIsBoundedAndACursorHoldsWhenItBeginsAnew) {
   }
   ASSERT_FALSE(seen.empty());
   EXPECT_EQ(seen.back(), "end");
-  // Followed closely nothing is missed, and nothing comes twice.
+  // What a slow reader misses is gone (LogReaderTest has what a quick one sees); nothing comes
+  // twice.
   for (std::size_t i = 1; i + 1 < seen.size(); ++i) {
-    EXPECT_EQ(std::stoi(seen[i].substr(5)), std::stoi(seen[i - 1].substr(5)) + 1) << i;
+    EXPECT_GT(std::stoi(seen[i].substr(5)), std::stoi(seen[i - 1].substr(5))) << i;
   }
   EXPECT_FALSE(follow());
   EXPECT_TRUE(exits(spec));

@@ -1,7 +1,7 @@
 // A host that runs one command and nothing else, for tests that kill it: `keep DIRECTORY` is the
-// keeper; `hold STATE HOMES USERS MESH SCRIPT` makes a unit of a shell's script, starts it, says so
-// and stays; `environment` prints its environment, each variable with a NUL behind it, into the
-// file of its argument.
+// keeper (mesh-keeper beside it is what is used where it was built); `hold STATE HOMES USERS MESH
+// SCRIPT` makes a unit of a shell's script, starts it, says so and stays; `environment` prints its
+// environment, each variable with a NUL behind it, into the file of its argument.
 #include <unistd.h>
 
 #include <cstdio>
