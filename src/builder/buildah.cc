@@ -29,6 +29,12 @@ std::string unique_name(std::string_view prefix) {
   return fmt::format("{}-{}-{}", prefix, ::getpid(), count.fetch_add(1));
 }
 
+/// Of `HOST[:PORT]`, without brackets.
+std::string host_of(std::string_view address) {
+  return std::string(address.starts_with('[') ? address.substr(1, address.find(']') - 1)
+                                              : address.substr(0, address.find(':')));
+}
+
 /// The last line of what a program said that says something.
 std::string last_words(const std::string& text) {
   std::string found;
@@ -86,6 +92,12 @@ os::Environment Buildah::environment() const {
   out["CONTAINERS_STORAGE_CONF"] = settings_.folder + "/storage.conf";
   out["CONTAINERS_CONF"] = settings_.folder + "/containers.conf";
   out["TMPDIR"] = settings_.folder + "/tmp";
+  if (settings_.direct) {
+    for (const char* name : {"NO_PROXY", "no_proxy"}) {
+      auto& hosts = out[name];
+      hosts += (hosts.empty() ? "" : ",") + host_of(settings_.registry);
+    }
+  }
   return out;
 }
 
@@ -108,12 +120,16 @@ std::vector<std::string> Buildah::command(std::vector<std::string> words) const 
 }
 
 std::vector<std::string> Buildah::registry_flags() const {
+  std::vector<std::string> out;
   if (settings_.insecure) {
-    return {"--tls-verify=false"};
+    out.emplace_back("--tls-verify=false");
+  } else if (!settings_.ca_file.empty()) {
+    out.insert(out.end(), {"--cert-dir", settings_.folder + "/certs"});
   }
-  return settings_.ca_file.empty()
-             ? std::vector<std::string>{}
-             : std::vector<std::string>{"--cert-dir", settings_.folder + "/certs"};
+  if (!settings_.auth_file.empty()) {
+    out.insert(out.end(), {"--authfile", settings_.auth_file});
+  }
+  return out;
 }
 
 Result<std::string> Buildah::ask(std::vector<std::string> words, const std::string& doing) const {

@@ -19,6 +19,8 @@ struct BuildahSettings {
   std::string registry{};           // `HOST[:PORT]`: the only one that it speaks to
   bool insecure = false;            // plain http
   std::string ca_file{};            // trusted besides the system's
+  std::string auth_file{};          // what it logs in with; empty: the user's own
+  bool direct = false;              // the registry is reached through no proxy
   std::string program = "buildah";  // looked up in PATH
   os::Environment environment{};  // the caller's; what it means for buildah's storage is taken out
   int stop_fd = -1;

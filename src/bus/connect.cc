@@ -47,6 +47,15 @@ natsStatus set_servers(natsOptions* options, const std::vector<std::string>& url
   return natsOptions_SetServers(options, list.data(), static_cast<int>(list.size()));
 }
 
+/// The address of a lone `tls://[ADDRESS]:PORT`: libnats (3.4) would look for it with its brackets
+/// in the certificate. Of several URLs it is not known which one will be dialled.
+std::string host_of_v6(const std::vector<std::string>& urls) {
+  const auto open = urls.size() == 1 ? urls.front().find('[') : std::string::npos;
+  const auto close = open == std::string::npos ? open : urls.front().find(']', open);
+  return close == std::string::npos ? std::string()
+                                    : urls.front().substr(open + 1, close - open - 1);
+}
+
 Result<OwnedOptions> make_options(const ConnectOptions& wanted) {
   natsOptions* made = nullptr;
   FirstFailure check;
@@ -69,6 +78,9 @@ Result<OwnedOptions> make_options(const ConnectOptions& wanted) {
   if (!wanted.ca_pem.empty()) {
     check(natsOptions_SetSecure(made, true));
     check(natsOptions_SetCATrustedCertificates(made, wanted.ca_pem.c_str()));
+    if (const std::string host = host_of_v6(wanted.urls); !host.empty()) {
+      check(natsOptions_SetExpectedHostname(made, host.c_str()));
+    }
   }
   if (check.status() != NATS_OK) {
     return nats_failure(check.status(), "the options of the connection");

@@ -50,7 +50,9 @@ Result<ServerHello> read_hello(const std::string& host, int port, os::Millisecon
     return fail(Code::Conflict, fmt::format("what listens on {}:{} is no nats-server: {}", host,
                                             port, printable(line)));
   }
-  return ServerHello{text(info, "server_id"), text(info, "version")};
+  const auto tls = info.find("tls_required");
+  return ServerHello{text(info, "server_id"), text(info, "version"),
+                     tls != info.end() && tls->is_boolean() && tls->get<bool>()};
 }
 
 }  // namespace mesh::bus

@@ -5,6 +5,7 @@
 #include "cli/declarations.h"
 #include "cli/verbs.h"
 #include "controller/credentials.h"
+#include "controller/tls.h"
 
 namespace mesh::cli {
 
@@ -24,6 +25,8 @@ Result<Outcome> run_bus_config(Context& context, const Arguments& /*arguments*/)
   MESH_TRY(const auto issued, controller::issue_credentials(state, shape.users, "bus-config",
                                                             {context.clock, context.random}));
   MESH_TRY(const auto hashes, state.inventory.hashes());
+  MESH_CHECK(controller::ensure_certificate(state.paths, declared.mesh(), controller::Served::Bus,
+                                            context.clock.now()));
   const auto settings = controller::server_settings(declared.mesh(), state.paths,
                                                     server_version(context, declared.mesh()));
   Outcome outcome;

@@ -209,7 +209,7 @@ Result<Outcome> run_mirror(Context& context, const Arguments& arguments) {
   MESH_TRY(auto pairs, pairs_of(context, arguments));
   MESH_TRY(const auto declared, declarations(context));
   MESH_TRY(auto state, open_state(context, declared));
-  MESH_CHECK(controller::reach_registry(declared.mesh(), declared.location.root, state.paths,
+  MESH_CHECK(controller::reach_registry(state, declared.mesh(), declared.location.root,
                                         context.interrupt.descriptor()));
   auto options =
       controller::mirror_options(declared.mesh(), declared.location.root, declared.location.state);

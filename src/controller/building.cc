@@ -53,7 +53,7 @@ class BuildRun {
       return std::move(out_);
     }
     MESH_TRY(const auto lock, take_lock());
-    MESH_CHECK(reach_registry(mesh_, location_.root, state_.paths, options_.stop_fd));
+    MESH_CHECK(reach_registry(state_, mesh_, location_.root, options_.stop_fd));
     MESH_CHECK(inputs_.empty() ? bring_bases() : build_inputs());
     if (!model::has_errors(out_.problems)) {
       finish();
@@ -103,8 +103,11 @@ class BuildRun {
     builder::BuildahSettings settings;
     settings.folder = folder();
     settings.registry = own_;
-    settings.insecure = options.access.insecure || oci::is_loopback_domain(own_);
+    const bool tls = mesh_.registry.tls();
+    settings.insecure = options.access.insecure || (!tls && oci::is_loopback_domain(own_));
     settings.ca_file = options.access.ca_file;
+    settings.auth_file = options.access.auth_file;
+    settings.direct = options.access.direct;
     settings.program = options_.program;
     settings.environment = os::current_environment();
     settings.stop_fd = options_.stop_fd;

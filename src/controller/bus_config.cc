@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "controller/credentials.h"
+#include "controller/tls.h"
 
 namespace mesh::controller {
 
@@ -30,8 +31,16 @@ broker::ServerSettings server_settings(const model::Mesh& mesh, const inventory:
     settings.ack_flag = server && *server >= kKnowsAckFlag;  // no reload changes it
     settings.listen = mesh.bus.listen_or_default();
     settings.store_dir = paths.jetstream();
+    if (mesh.bus.tls()) {
+      settings.tls = bus_tls(paths);
+    }
   }
   return settings;
+}
+
+broker::ServerTls bus_tls(const inventory::StatePaths& paths) {
+  const auto file = certificate_file(paths, Served::Bus);
+  return {file, file};
 }
 
 Result<std::string> bus_config_text(const broker::ServerSettings& settings, const BusShape& shape,

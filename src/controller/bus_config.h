@@ -30,6 +30,9 @@ struct BusShape {
                                                      const inventory::StatePaths& paths,
                                                      const std::optional<bus::Version>& server);
 
+/// Where the certificate of a managed server that speaks TLS is.
+[[nodiscard]] broker::ServerTls bus_tls(const inventory::StatePaths& paths);
+
 /// The configuration's text; the same arguments give the same bytes. Every user needs a hash.
 [[nodiscard]] Result<std::string> bus_config_text(const broker::ServerSettings& settings,
                                                   const BusShape& shape,

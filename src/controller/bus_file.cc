@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/text.h"
 #include "bus/server_program.h"
+#include "controller/tls.h"
 #include "os/files.h"
 #include "os/process.h"
 
@@ -34,6 +35,13 @@ std::string config_path(const inventory::State& state, const model::Mesh& mesh,
     return state.paths.bus_config();
   }
   return (std::filesystem::path(root) / mesh.bus.config.value_or("nats.conf")).string();
+}
+
+/// What the server was proved to run with: the configuration, and the certificate that it reads
+/// with it.
+std::string proof_mark(const inventory::StatePaths& paths, const std::string& text) {
+  const auto certificate = certificate_mark(paths, Served::Bus);
+  return sha256_hex(text) + (certificate.empty() ? "" : " " + certificate);
 }
 
 /// How long a command may take, and what stops it before.
@@ -76,7 +84,7 @@ mode_t mode_for(const std::string& path, bool managed) {
 }  // namespace
 
 Status remember_proved(inventory::State& state, const std::string& text) {
-  return state.inventory.set_note(kProvedNote, sha256_hex(text));
+  return state.inventory.set_note(kProvedNote, proof_mark(state.paths, text));
 }
 
 Result<BusFile> read_bus_file(inventory::State& state, const model::Mesh& mesh,
@@ -96,7 +104,7 @@ Result<BusFile> read_bus_file(inventory::State& state, const model::Mesh& mesh,
     file.view = std::move(*view);
   }
   MESH_TRY(const auto proved, state.inventory.note(kProvedNote));
-  file.proved = proved && *proved == sha256_hex(file.text);
+  file.proved = proved && *proved == proof_mark(state.paths, file.text);
   return file;
 }
 

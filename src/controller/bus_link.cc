@@ -1,10 +1,13 @@
 #include "controller/bus_link.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include <fmt/format.h>
 
+#include "bus/server_hello.h"
 #include "controller/steps.h"
+#include "controller/tls.h"
 #include "model/subjects.h"
 #include "os/files.h"
 
@@ -13,6 +16,7 @@ namespace mesh::controller {
 namespace {
 
 constexpr std::size_t kLargestCa = 1U << 20U;
+constexpr bus::Milliseconds kHello{1000};
 
 Status check_servers(const std::vector<bus::ServerState>& servers) {
   for (const auto& server : servers) {
@@ -41,6 +45,30 @@ Result<std::string> ca_of(const model::Mesh& mesh, const std::string& root) {
   return os::read_file(path.string(), kLargestCa);
 }
 
+/// Whether the configuration on disk has TLS. Only its head is read: the accounts may be many.
+bool configured_tls(const inventory::StatePaths& paths) {
+  std::ifstream file(paths.bus_config());
+  std::string line;
+  while (std::getline(file, line) && line != "accounts {") {
+    if (line == "tls {") {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether the managed server speaks TLS: as is declared and configured, where these agree (a
+/// question that ends before the handshake is an error in the server's log), else as it says.
+bool speaks_tls(const model::Mesh& mesh, const inventory::StatePaths& paths,
+                const bus::ServerRecord& server, bool ask) {
+  const bool configured = configured_tls(paths);
+  if (!ask && configured == mesh.bus.tls()) {
+    return configured;
+  }
+  const auto hello = bus::read_hello(server.host, server.port, kHello);
+  return hello ? hello->tls : configured;
+}
+
 /// An error of the login, in words that say whose fault it is.
 Error login_error(Error error, const model::Mesh& mesh) {
   if (error.code == Code::PermissionDenied) {
@@ -61,7 +89,8 @@ std::string server_record_file(const inventory::StatePaths& paths) {
   return paths.bus() + "/server.json";
 }
 
-Result<BusAddress> bus_address(const model::Mesh& mesh, const inventory::StatePaths& paths) {
+Result<BusAddress> bus_address(const model::Mesh& mesh, const inventory::StatePaths& paths,
+                               bool ask) {
   if (!mesh.bus.managed) {
     return BusAddress{mesh.bus.urls(), {}};
   }
@@ -75,7 +104,13 @@ Result<BusAddress> bus_address(const model::Mesh& mesh, const inventory::StatePa
   const auto host = record->host.find(':') == std::string::npos || record->host.starts_with('[')
                         ? record->host
                         : "[" + record->host + "]";
-  return BusAddress{{fmt::format("nats://{}:{}", host, record->port)}, std::move(record)};
+  BusAddress out{{}, std::move(record), {}};
+  if (speaks_tls(mesh, paths, *out.managed, ask)) {
+    MESH_TRY(out.ca_pem, os::read_file(paths.authority_certificate(), kLargestCa));
+  }
+  out.urls = {
+      fmt::format("{}://{}:{}", out.ca_pem.empty() ? "nats" : "tls", host, out.managed->port)};
+  return out;
 }
 
 Result<bus::ConnectOptions> connect_options(inventory::State& state, const model::Mesh& mesh,
@@ -87,7 +122,10 @@ Result<bus::ConnectOptions> connect_options(inventory::State& state, const model
   options.user = principal;
   options.inbox = inbox;
   options.name = "mesh " + principal;
-  MESH_TRY(options.ca_pem, ca_of(mesh, root));
+  options.ca_pem = address.ca_pem;
+  if (!address.managed) {
+    MESH_TRY(options.ca_pem, ca_of(mesh, root));
+  }
   MESH_TRY(const auto secret, state.inventory.credential_secret(principal));
   options.password = std::string(secret.reveal());
   return options;
@@ -109,7 +147,16 @@ Result<BusLink> connect_bus(inventory::State& state, const model::Mesh& mesh,
     }
     return connection;
   };
-  MESH_TRY(auto system, dial(model::kControllerSystem));
+  auto first = dial(model::kControllerSystem);
+  if (!first && address.managed) {
+    // A push that was cut off before its reload left another configuration than the one in force.
+    const auto asked = bus_address(mesh, state.paths, /*ask=*/true);
+    if (asked && asked->urls != address.urls) {
+      address = *asked;
+      first = dial(model::kControllerSystem);
+    }
+  }
+  MESH_TRY(auto system, std::move(first));
   auto answered =
       bus::SystemAccount(system, at_most(timeout, deadline)).servers(address.managed ? 1 : 0);
   if (!answered && answered.error().code == Code::Unavailable) {
@@ -122,9 +169,11 @@ Result<BusLink> connect_bus(inventory::State& state, const model::Mesh& mesh,
   auto servers = std::move(*answered);
   MESH_CHECK(check_servers(servers));
   MESH_TRY(auto connection, dial(model::kController));
-  MESH_TRY(auto ca, ca_of(mesh, root));
-  return BusLink{std::move(connection),   std::move(system), std::move(servers),
-                 std::move(address.urls), std::move(ca),     std::move(address.managed)};
+  if (!address.managed) {
+    MESH_TRY(address.ca_pem, ca_of(mesh, root));
+  }
+  return BusLink{std::move(connection),   std::move(system),         std::move(servers),
+                 std::move(address.urls), std::move(address.ca_pem), std::move(address.managed)};
 }
 
 }  // namespace mesh::controller

@@ -29,12 +29,16 @@ struct BusLink {
 struct BusAddress {
   std::vector<std::string> urls;
   std::optional<bus::ServerRecord> managed;
+  std::string ca_pem{};  // of a managed server that speaks TLS: the mesh's own authority
 };
 
 /// Where the bus is dialled by the controller: the running managed server, or [bus] of an external
-/// one. Errors: Unavailable where no managed server runs, with what to start.
+/// one. Where it is not sure whether a managed one speaks TLS (what mesh.toml declares is in force
+/// only after a push, or a start), or with `ask`, that one says so itself. (Nobody stands between:
+/// it is dialled on its own machine, and its process is known.) Errors: Unavailable where no
+/// managed server runs, with what to start.
 [[nodiscard]] Result<BusAddress> bus_address(const model::Mesh& mesh,
-                                             const inventory::StatePaths& paths);
+                                             const inventory::StatePaths& paths, bool ask = false);
 
 /// How a principal of the records dials. `root` is the directory of mesh.toml. Errors: NotFound (no
 /// credential), those of the CA's file.

@@ -1,8 +1,5 @@
 #include "controller/checkup.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -18,8 +15,9 @@
 #include "controller/prune.h"
 #include "controller/registry_link.h"
 #include "controller/steps.h"
+#include "controller/tls.h"
 #include "model/addresses.h"
-#include "os/fd.h"
+#include "os/dial.h"
 #include "registry/server_program.h"
 
 namespace mesh::controller {
@@ -27,6 +25,8 @@ namespace mesh::controller {
 namespace {
 
 constexpr std::uint64_t kLittleDisk = 1ULL << 30U;  // bytes
+constexpr os::Milliseconds kDial{1000};
+constexpr std::chrono::days kAuthorityNearEnd{365};
 constexpr std::int64_t kFirstYear = 1'700'000'000;  // seconds: no clock of a Mesh stands before
 
 Finding ok(std::string name, std::string message) {
@@ -111,15 +111,8 @@ Finding check_disk(const Location& location, const model::Mesh& mesh) {
   return ok("disk", text);
 }
 
-/// True where something listens at the port of 127.0.0.1.
-bool is_taken(int port) {
-  const os::Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const void* raw = &address;
-  return ::connect(socket.get(), static_cast<const sockaddr*>(raw), sizeof address) == 0;
+bool is_taken(const model::HostPort& address) {
+  return os::dial(address.host, address.port, os::Deadline(kDial)).has_value();
 }
 
 /// `what` is `bus` or `registry`, whose record is `record`. Whether it answers is another question:
@@ -132,7 +125,7 @@ Finding check_port(std::string name, std::string_view what, const std::string& l
     return ok(std::move(name),
               fmt::format("{} is the {}, process {}", listen, what, (*server)->process.pid));
   }
-  if (!address || !is_taken(address->port)) {
+  if (!address || !is_taken(*address)) {
     return ok(std::move(name), listen + " is free");
   }
   return bad(Health::Error, std::move(name), listen + " is taken by something else",
@@ -154,12 +147,14 @@ Finding check_registry_program(const model::Mesh& mesh, bool needed) {
 
 Finding check_registry_answers(const model::Mesh& mesh, const RegistryStanding& registry) {
   const auto listen = model::parse_host_port(mesh.registry.listen);
-  if (registry.running && mesh.registry.managed && listen && !model::is_loopback(listen->host)) {
+  if (registry.running && mesh.registry.managed && listen && !model::is_loopback(listen->host) &&
+      mesh.registry.insecure) {
     return bad(Health::Warning, "registry",
                mesh.registry.listen +
                    " has no TLS and asks for no login: whoever reaches it may "
                    "push and delete",
-               "listen on 127.0.0.1, or keep others away from that address");
+               "leave `insecure` out of [registry], listen on 127.0.0.1, or keep others away from "
+               "that address");
   }
   if (registry.running) {
     return ok("registry", fmt::format("{} answers, {} images", registry.address, registry.images));
@@ -170,6 +165,59 @@ Finding check_registry_answers(const model::Mesh& mesh, const RegistryStanding& 
   const auto& failure = registry.failure;
   return bad(Health::Error, "registry", failure ? failure->message : "it cannot be asked",
              failure ? failure->hint : std::string());
+}
+
+void check_certificate(const inventory::StatePaths& paths, Served server, const std::string& what,
+                       os::WallTime now, std::vector<Finding>& out) {
+  const auto name = what + " certificate";
+  const auto end = certificate_end(paths, server);
+  if (!end) {
+    out.push_back(
+        bad(Health::Warning, name,
+            end.error().code == Code::NotFound ? "there is none yet" : end.error().message,
+            "mesh push makes one"));
+    return;
+  }
+  const auto text = "it ends " + os::rfc3339(*end);
+  if (*end < now) {
+    out.push_back(bad(Health::Error, name, "it ended " + os::rfc3339(*end),
+                      "end `mesh controller` or `mesh up` and start it again: that renews it"));
+  } else if (is_certificate_old(paths, server, now)) {
+    out.push_back(bad(Health::Warning, name, text, "mesh push renews it"));
+  } else {
+    out.push_back(ok(name, text));
+  }
+}
+
+/// The authority itself is renewed by nobody: whoever trusts it must be told of another.
+void check_authority(const inventory::StatePaths& paths, os::WallTime now,
+                     std::vector<Finding>& out) {
+  const auto authority = inventory::read_authority(paths);
+  const auto facts = authority ? certificates::read_facts(authority->certificate)
+                               : Result<certificates::Facts>(std::unexpected(authority.error()));
+  if (!facts) {
+    out.push_back(bad("authority", facts.error()));
+    return;
+  }
+  const auto text = "the mesh's certificate authority ends " + os::rfc3339(facts->until);
+  out.push_back(facts->until - now < kAuthorityNearEnd
+                    ? bad(Health::Warning, "authority", text,
+                          "make a new mesh before, and let the machines join that")
+                    : ok("authority", text));
+}
+
+void check_certificates(const inventory::StatePaths& paths, const model::Mesh& mesh,
+                        os::WallTime now, std::vector<Finding>& out) {
+  const bool registry = mesh.registry.tls() && needs_registry(mesh);
+  if (mesh.bus.tls()) {
+    check_certificate(paths, Served::Bus, "bus", now, out);
+  }
+  if (registry) {
+    check_certificate(paths, Served::Registry, "registry", now, out);
+  }
+  if (mesh.bus.tls() || registry) {
+    check_authority(paths, now, out);
+  }
 }
 
 /// Images that nothing names; nothing to say where the registry holds nothing.
@@ -272,6 +320,7 @@ void check_with_records(inventory::State& state, const model::Mesh& mesh, const 
   }
   out.push_back(check_file(state, mesh, location.root, stands && stands->bus.running));
   out.push_back(check_pushed(state));
+  check_certificates(state.paths, mesh, now, out);
   if (stands) {
     check_registry(mesh, stands->registry, state.paths, out);
     if (stands->registry.needed || stands->registry.running) {

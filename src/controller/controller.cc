@@ -17,6 +17,7 @@
 #include "controller/heal.h"
 #include "controller/recorded.h"
 #include "controller/registry_keeper.h"
+#include "controller/tls.h"
 #include "os/files.h"
 
 namespace mesh::controller {
@@ -98,6 +99,8 @@ Status heal_config(const std::string& root, const model::Mesh& declared,
     return lock.error().code == Code::Conflict ? Status() : std::unexpected(lock.error());
   }
   MESH_TRY(auto state, inventory::open_state(root, edges.clock, edges.random));
+  MESH_CHECK(ensure_certificate(state.paths, declared, Served::Bus, edges.clock.now()));
+  MESH_CHECK(prolong_certificate(state.paths, Served::Bus, edges.clock.now()));
   MESH_TRY(const auto file, read_bus_file(state, declared, root));
   if (file.proved) {
     return {};
@@ -141,6 +144,7 @@ Result<std::unique_ptr<bus::ManagedServer>> start_server(inventory::State& state
   MESH_TRY(const auto address, host_and_port(mesh.bus.listen_or_default()));
   options.host = address.first;
   options.port = address.second;
+  MESH_CHECK(renew_certificate(paths, mesh, Served::Bus, edges.clock.now()));
   MESH_TRY(const auto text, first_text(state, mesh, program, edges));
   MESH_CHECK(write_config(paths, text, program));
   MESH_TRY(auto server, bus::ManagedServer::start(std::move(options)));

@@ -15,27 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// URLs as clients want them: a bare HOST:PORT gets its scheme.
-std::string with_scheme(std::string_view address) {
-  return address.find("://") == std::string_view::npos ? fmt::format("nats://{}", address)
-                                                       : std::string(address);
-}
-
-/// The bus as the node sees it; what stands in the node's own declaration wins.
-std::string bus_urls(const model::Mesh& mesh, const model::Node& node) {
-  std::vector<std::string> urls;
-  if (node.bus) {
-    for (const auto address : split(*node.bus, ',')) {
-      urls.push_back(with_scheme(address));
-    }
-  } else {
-    for (const auto& address : mesh.bus.urls()) {
-      urls.push_back(with_scheme(address));
-    }
-  }
-  return join(urls, ",");
-}
-
 std::string consumer(const Part& part) {
   if (part.module->file->consumes.empty()) {
     return {};
@@ -142,7 +121,7 @@ PartFiles::PartFiles(const inventory::StatePaths& paths, const Part& part)
 
 Variables mesh_variables(const model::Mesh& mesh, const Part& part, const PartFiles& files,
                          const std::string& root) {
-  Variables out = {{"MESH_BUS", bus_urls(mesh, *part.node)},
+  Variables out = {{"MESH_BUS", join(mesh.bus_urls(*part.node), ",")},
                    {"MESH_USER", part.instance().text()},
                    {"MESH_PASSWORD_FILE", files.password()},
                    {"MESH_INBOX", model::inbox_prefix(part.instance())},
@@ -155,7 +134,9 @@ Variables mesh_variables(const model::Mesh& mesh, const Part& part, const PartFi
                    {"MESH_SECRETS", files.secrets()},
                    {"MESH_TOOLS_FILE", files.tools()},
                    {"MESH_GRACE_SECONDS", grace_seconds(part)}};
-  if (mesh.bus.ca) {
+  if (mesh.bus.tls()) {
+    out["MESH_CA_FILE"] = files.authority();
+  } else if (mesh.bus.ca) {
     out["MESH_CA_FILE"] = (std::filesystem::path(root) / *mesh.bus.ca).lexically_normal().string();
   }
   return out;

@@ -42,6 +42,8 @@ class PartFiles {
   [[nodiscard]] std::string password() const { return directory_ + "/password"; }
   [[nodiscard]] std::string key() const { return directory_ + "/key"; }
   [[nodiscard]] std::string tools() const { return directory_ + "/tools.json"; }
+  /// The certificate of the mesh's own authority.
+  [[nodiscard]] std::string authority() const { return directory_ + "/ca.pem"; }
   [[nodiscard]] const std::string& secrets() const { return secrets_; }
   /// Values of variables that are secrets, for `shown_variables`.
   [[nodiscard]] const std::string& variables() const { return variables_; }

@@ -15,6 +15,7 @@ namespace mesh::controller {
 namespace {
 
 constexpr mode_t kReadOnly = 0400;
+constexpr std::size_t kLargestCa = 65536;
 
 Error with_place(Error error, const Place& place) {
   if (error.code == Code::NotFound) {
@@ -137,6 +138,8 @@ Result<std::string> write_files(inventory::State& state, const Part& part, const
   MESH_CHECK(write_private(files.password(), password.reveal()));
   MESH_CHECK(write_private(files.key(), key.reveal()));
   MESH_CHECK(write_private(files.tools(), tools_document(*part.module)));
+  MESH_TRY(const auto authority, os::read_file(state.paths.authority_certificate(), kLargestCa));
+  MESH_CHECK(write_private(files.authority(), authority));
   return write_secrets(state.inventory, part, files);
 }
 
@@ -191,6 +194,10 @@ Result<PreparedEnvironment> prepare_environment(inventory::State& state, const m
     // A changed `listen` is in force when the server starts again: until then it is where it was.
     if (const auto address = bus_address(mesh, state.paths)) {
       prepared.variables["MESH_BUS"] = address->urls.front();
+      prepared.variables.erase("MESH_CA_FILE");
+      if (!address->ca_pem.empty()) {
+        prepared.variables["MESH_CA_FILE"] = files.authority();
+      }
     }
   }
   for (const auto& [name, value] : declared_variables(part)) {

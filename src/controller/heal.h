@@ -26,6 +26,9 @@ class Healer {
 
  private:
   [[nodiscard]] Status heal();
+  [[nodiscard]] Status revive_bus(const model::Mesh& mesh);
+  [[nodiscard]] Status renew_bus_certificate(const model::Mesh& mesh);
+  [[nodiscard]] Status renew_registry_certificate();
   void complain(const Error& error);
 
   inventory::State& state_;

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "controller/environment.h"
 #include "controller/unit.h"
+#include "controller/workspace.h"
 #include "inventory/state.h"
 #include "model/declarations.h"
 

@@ -38,14 +38,22 @@ registry::MirrorOptions mirror_options(const model::Mesh& mesh, const std::strin
                                        const std::string& state) {
   registry::MirrorOptions options;
   options.registry = registry_address(mesh.registry);
-  options.access = {mesh.registry.insecure, beside(root, mesh.registry.ca), ""};
+  options.access = {
+      .insecure = mesh.registry.insecure, .ca_file = beside(root, mesh.registry.ca), .mirror = {}};
   for (const auto& [host, upstream] : mesh.upstreams) {
-    options.upstreams[host] = {upstream.insecure, beside(root, upstream.ca),
-                               upstream.mirror.value_or("")};
+    options.upstreams[host] = {.insecure = upstream.insecure,
+                               .ca_file = beside(root, upstream.ca),
+                               .mirror = upstream.mirror.value_or("")};
   }
   options.state = state;
   if (mesh.registry.managed) {
     options.storage = registry_storage(state);
+    options.access.direct = true;
+  }
+  if (mesh.registry.tls()) {
+    const inventory::StatePaths paths(state);
+    options.access.ca_file = paths.authority_certificate();
+    options.access.auth_file = registry::ServerPaths(paths.registry()).login();
   }
   return options;
 }

@@ -8,7 +8,10 @@
 #include "controller/environment.h"
 #include "controller/observe.h"
 #include "controller/recorded.h"
+#include "controller/registry_link.h"
+#include "controller/tls.h"
 #include "model/subjects.h"
+#include "os/files.h"
 #include "plan/access_plan.h"
 #include "plan/declaration_plan.h"
 #include "plan/digest.h"
@@ -48,7 +51,8 @@ std::optional<bus::Version> oldest_version(const BusLink& link) {
 /// A running server cannot change these: they stay as they are until it is started again. Returns
 /// those that are declared otherwise.
 std::vector<AfterRestart> keep_fixed_settings(broker::ServerSettings& settings, const BusLink& link,
-                                              const BusFile& file) {
+                                              const BusFile& file,
+                                              const inventory::StatePaths& paths) {
   std::vector<AfterRestart> later;
   if (!link.managed || file.in_force() == nullptr) {
     return later;
@@ -65,6 +69,11 @@ std::vector<AfterRestart> keep_fixed_settings(broker::ServerSettings& settings, 
     field = std::move(text);
   };
   keep("listen", settings.listen);
+  if (!later.empty() && file.in_force()->setting("tls.cert_file").empty()) {
+    settings.tls.reset();  // it belongs to the address that comes later
+  } else if (!later.empty()) {
+    settings.tls = bus_tls(paths);
+  }
   keep("server_name", settings.server_name);
   keep("jetstream.store_dir", settings.store_dir);
   return later;
@@ -134,14 +143,33 @@ Status plan_access(BusLink& link, Steps& steps, Plan& plan) {
 
 Status plan_needed_images(inventory::State& state, const PlanRequest& request, Steps& steps,
                           Plan& plan) {
-  MESH_TRY(plan.images, plan_images(state.inventory, request.location, request.mesh(),
-                                    steps.stop_descriptor()));
+  MESH_TRY(plan.images,
+           plan_images(state.inventory, request.location, request.mesh(), steps.stop_descriptor()));
   for (const auto& need : plan.images.needed) {
     plan::Change change;
     change.action = plan::Action::Create;
     change.kind = plan::Kind::Image;
     change.name = need.module + "." + need.component;
     change.because = need.because;
+    plan.changes.push_back(std::move(change));
+  }
+  return {};
+}
+
+Status plan_certificates(const inventory::StatePaths& paths, const PlanRequest& request,
+                         Plan& plan) {
+  for (const auto& [server, name] :
+       {std::pair(Served::Bus, "bus"), std::pair(Served::Registry, "registry")}) {
+    MESH_TRY(const auto due, certificate_due(paths, request.mesh(), server, request.now));
+    if (!due || (server == Served::Registry && !needs_registry(request.mesh()))) {
+      continue;
+    }
+    plan::Change change;
+    change.action =
+        os::exists(certificate_file(paths, server)) ? plan::Action::Replace : plan::Action::Create;
+    change.kind = plan::Kind::Credential;
+    change.name = fmt::format("certificate of the {}", name);
+    change.because.text = *due;
     plan.changes.push_back(std::move(change));
   }
   return {};
@@ -182,11 +210,12 @@ Result<Plan> make_plan(inventory::State& state, const PlanRequest& request, BusL
   MESH_TRY(plan.hashes, state.inventory.hashes());
   MESH_TRY(plan.file, read_bus_file(state, request.mesh(), request.location.root));
   plan.settings = server_settings(request.mesh(), state.paths, oldest_version(link));
-  plan.after_restart = keep_fixed_settings(plan.settings, link, plan.file);
+  plan.after_restart = keep_fixed_settings(plan.settings, link, plan.file, state.paths);
   MESH_CHECK(plan_access(link, steps, plan));
   MESH_CHECK(plan_bus(state, request, link, steps, plan));
   MESH_CHECK(plan_needed_images(state, request, steps, plan));
   MESH_CHECK(plan_declarations(state, request, plan));
+  MESH_CHECK(plan_certificates(state.paths, request, plan));
   MESH_CHECK(plan_settings(plan));
   MESH_TRY(plan.unfinished, state.inventory.unfinished());
   if (!plan.changes.empty()) {

@@ -103,7 +103,7 @@ Status prove_principals(inventory::State& state, const model::Mesh& mesh, const 
                         const BusLink& link, std::span<const broker::Principal> principals,
                         Steps& steps) {
   std::vector<Login> logins;
-  const BusAddress address{link.urls, link.managed};
+  const BusAddress address{link.urls, link.managed, link.ca_pem};
   for (const auto& principal : principals) {
     MESH_TRY(auto options,
              connect_options(state, mesh, root, address, principal.name, inbox_of(principal)));

@@ -136,7 +136,8 @@ Result<std::uint64_t> collect(const RegistryLink& link, const inventory::StatePa
                               const PruneOptions& options, const Say& say) {
   const auto before = sum(contents_of(link.storage));
   say("the registry is ended for a moment, to take away what nothing needs");
-  MESH_CHECK(registry::collect_garbage(registry_paths(paths), options.timeout, options.stop_fd));
+  MESH_CHECK(registry::collect_garbage(registry_paths(paths), paths.authority_certificate(),
+                                       options.timeout, options.stop_fd));
   const auto after = sum(contents_of(link.storage));
   return before > after ? before - after : 0;
 }
@@ -156,7 +157,7 @@ Result<PruneReport> prune(inventory::State& state, const model::Mesh& mesh,
     return prunable(state, mesh, location, options.all);
   }
   MESH_TRY(const auto locks, lock_out_others(state.paths, services.clock));
-  MESH_TRY(const auto link, reach_registry(mesh, location.root, state.paths, options.stop_fd));
+  MESH_TRY(const auto link, reach_registry(state, mesh, location.root, options.stop_fd));
   MESH_TRY(auto looked, look(state, mesh, location, options.all));
   auto& report = looked.report;
   MESH_CHECK(remove_images(report.plan, link, services, options.stop_fd, say));

@@ -16,7 +16,11 @@
 #include "controller/apply.h"
 #include "controller/credentials.h"
 #include "controller/prove_principals.h"
+#include "controller/registry_access.h"
+#include "controller/registry_link.h"
+#include "controller/tls.h"
 #include "model/subjects.h"
+#include "registry/collect.h"
 
 namespace mesh::controller {
 
@@ -52,6 +56,7 @@ class Push {
     report_.after_restart = plan.after_restart;
     count(plan);
     if (plan.changes.empty()) {
+      MESH_CHECK(serve_registry());  // one that was cut off may not have come so far
       MESH_CHECK(finish_unfinished(plan));
       return std::move(report_);
     }
@@ -207,11 +212,13 @@ class Push {
   Status act(BusLink& link, const Plan& plan) {
     MESH_TRY(const auto text, composed(plan));
     BusFileSwap swap(state_, mesh(), location_.root, plan.file, steps_);
-    const bool changes = text != plan.file.text || !plan.file.proved;
+    MESH_TRY(const bool renewed, renew(Served::Bus));
+    const bool changes = text != plan.file.text || !plan.file.proved || renewed;
     if (changes) {
       const bool twice = plan.new_accounts || !plan.file.proved;
       MESH_TRY(const auto reloaded, swap.put(link, text, twice));
       report_.reloaded = true;
+      MESH_CHECK(look_up_again(link));
       if (!reloaded.proved) {
         report_.notes.push_back(reloaded.note);
       }
@@ -226,7 +233,42 @@ class Push {
       return std::unexpected(std::move(error));
     }
     MESH_CHECK(done);
+    MESH_CHECK(serve_registry());
     return clean_up(link.mesh, plan.changes, steps_, report_.writes);
+  }
+
+  Result<bool> renew(Served server) {
+    MESH_CHECK(steps_.next("see whether a certificate is due"));
+    return renew_certificate(state_.paths, mesh(), server, edges_.clock.now());
+  }
+
+  /// Who may log in to a registry beyond loopback, and its certificate, which it reads only when it
+  /// starts.
+  Status serve_registry() {
+    MESH_CHECK(steps_.next("bring the registry's logins up to date"));
+    MESH_CHECK(write_registry_access(state_, mesh()));
+    if (needs_registry(mesh())) {
+      MESH_CHECK(renew(Served::Registry));
+    }
+    MESH_TRY(const bool shown, registry_shows_certificate(state_));
+    if (shown) {
+      return {};
+    }
+    steps_.say("the registry is started again, to show its new certificate");
+    MESH_CHECK(registry::restart_server(registry_paths(state_.paths),
+                                        state_.paths.authority_certificate(),
+                                        steps_.stop_descriptor()));
+    return remember_registry_certificate(state_);
+  }
+
+  /// After a reload a managed server may speak TLS, or speak it no more.
+  Status look_up_again(BusLink& link) const {
+    if (link.managed) {
+      MESH_TRY(auto address, bus_address(mesh(), state_.paths));
+      link.urls = std::move(address.urls);
+      link.ca_pem = std::move(address.ca_pem);
+    }
+    return {};
   }
 
   Result<std::string> composed(const Plan& plan) {

@@ -3,9 +3,14 @@
 #include <fmt/format.h>
 
 #include "controller/bus_config.h"
+#include "controller/credentials.h"
+#include "controller/registry_access.h"
 #include "controller/registry_link.h"
+#include "controller/tls.h"
 #include "model/addresses.h"
+#include "model/subjects.h"
 #include "os/files.h"
+#include "registry/collect.h"
 
 namespace mesh::controller {
 
@@ -65,7 +70,20 @@ Status RegistryKeeper::start(const model::Mesh& mesh) {
   options.port = address.port;
   options.mesh_id = state_.identity.mesh_id;
   options.say = say_;
+  if (mesh.registry.tls()) {
+    const auto now = edges_.clock.now();
+    MESH_CHECK(renew_certificate(state_.paths, mesh, Served::Registry, now));
+    const std::vector<std::string> own = {model::kController};
+    MESH_CHECK(issue_credentials(state_, own, "controller", edges_));
+    MESH_CHECK(write_registry_access(state_, mesh));
+    options.certificate = certificate_file(state_.paths, Served::Registry);
+    options.ca_file = state_.paths.authority_certificate();
+  }
+  // One of an earlier run that goes on would show the certificate that it was started with.
+  MESH_TRY(const bool shown, registry_shows_certificate(state_));
+  MESH_CHECK(shown ? Status() : registry::end_server(registry_paths(state_.paths)));
   MESH_TRY(server_, registry::start_registry(std::move(options), edges_.random));
+  MESH_CHECK(remember_registry_certificate(state_));
   return os::remove_tree(wanted_file(state_.paths));
 }
 

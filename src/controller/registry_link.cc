@@ -7,6 +7,7 @@
 
 #include "controller/controller.h"
 #include "controller/mirroring.h"
+#include "controller/registry_access.h"
 #include "controller/registry_keeper.h"
 #include "os/files.h"
 #include "os/poll.h"
@@ -74,12 +75,13 @@ bool needs_registry(const model::Mesh& mesh) {
          });
 }
 
-Result<RegistryLink> reach_registry(const model::Mesh& mesh, const std::string& root,
-                                    const inventory::StatePaths& paths, int stop_fd) {
-  const auto options = mirror_options(mesh, root, paths.root());
+Result<RegistryLink> reach_registry(inventory::State& state, const model::Mesh& mesh,
+                                    const std::string& root, int stop_fd) {
+  const auto options = mirror_options(mesh, root, state.paths.root());
   RegistryLink link{options.registry, options.access, options.storage, {}};
   if (mesh.registry.managed) {
-    MESH_TRY(link.managed, managed_registry(paths, stop_fd));
+    MESH_TRY(link.managed, managed_registry(state.paths, stop_fd));
+    MESH_CHECK(write_registry_access(state, mesh));
   }
   return link;
 }

@@ -29,10 +29,9 @@ struct RegistryLink {
 
 /// The registry that runs. A controller that runs without one (nothing needed it when it was
 /// started) is asked to start it; waiting for that ends early where `stop_fd` becomes readable. An
-/// external one is not asked whether it is there. Errors: Unavailable (no controller runs, or it
-/// could not start it), Interrupted.
-[[nodiscard]] Result<RegistryLink> reach_registry(const model::Mesh& mesh, const std::string& root,
-                                                  const inventory::StatePaths& paths,
-                                                  int stop_fd = -1);
+/// external one is not asked whether it is there. What one that asks for a login is logged in with
+/// is written. Errors: Unavailable (no controller runs, or it could not start it), Interrupted.
+[[nodiscard]] Result<RegistryLink> reach_registry(inventory::State& state, const model::Mesh& mesh,
+                                                  const std::string& root, int stop_fd = -1);
 
 }  // namespace mesh::controller

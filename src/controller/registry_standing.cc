@@ -44,7 +44,8 @@ Status ask_managed(RegistryStanding& out, const inventory::StatePaths& paths) {
                 "start it with `mesh controller` or `mesh up`");
   }
   out.version = record->version;
-  const auto hello = registry::registry_hello(record->host, record->port, kProbe);
+  const auto hello =
+      registry::registry_hello(record->host, record->port, kProbe, paths.authority_certificate());
   return hello ? Status() : std::unexpected(hello.error());
 }
 

@@ -104,7 +104,7 @@ void CurlTransfer::set_url_and_method() {
   if (!request_.unix_socket.empty()) {
     curl_easy_setopt(handle_, CURLOPT_UNIX_SOCKET_PATH, request_.unix_socket.c_str());
   }
-  if (!request_.unix_socket.empty() || is_this_machine(place_of(request_))) {
+  if (request_.direct || !request_.unix_socket.empty() || is_this_machine(place_of(request_))) {
     curl_easy_setopt(handle_, CURLOPT_PROXY, "");
   }
   if (request_.source != nullptr) {

@@ -113,6 +113,7 @@ struct Request {
   std::size_t most_body = std::size_t{4} << 20U;
   std::string ca_file;      // trusted besides the system's; empty: the system's alone
   std::string unix_socket;  // dialled in place of the URL's host; empty: none
+  bool direct = false;      // through no proxy, whatever the environment says
   bool http2 = false;       // allowed where the server offers it (TLS); otherwise 1.1
   Limits limits;
 };

@@ -47,7 +47,10 @@ struct BusSettings {
 
   /// `listen` or its default, 127.0.0.1:4222.
   [[nodiscard]] std::string listen_or_default() const;
-  /// What principals dial: `advertise`, or `nats://` and `listen`.
+  /// Whether Mesh's own server speaks TLS: it does wherever it can be reached from outside, unless
+  /// `insecure` is set. Of an external one its URLs say so.
+  [[nodiscard]] bool tls() const;
+  /// What principals dial: `advertise`, or `listen`; `tls://` where Mesh's own server speaks it.
   [[nodiscard]] std::vector<std::string> urls() const;
 };
 
@@ -77,6 +80,9 @@ struct RegistrySettings {
   std::optional<std::string> ca{};
   bool declared = false;  // whether [registry] stands in the file
   Place place{};
+
+  /// Whether Mesh's own registry speaks TLS and asks for a login, by the rule of the bus.
+  [[nodiscard]] bool tls() const;
 };
 
 struct Upstream {
@@ -236,6 +242,8 @@ struct Mesh {
   /// The seat, module or node of that name, or nullptr.
   [[nodiscard]] const Seat* seat(std::string_view name) const;
   [[nodiscard]] const Module* module(std::string_view name) const;
+  /// The bus as the node dials it: its own address, where it has one, or `BusSettings::urls`.
+  [[nodiscard]] std::vector<std::string> bus_urls(const Node& node) const;
   [[nodiscard]] const Node* node(std::string_view name) const;
 };
 

@@ -46,15 +46,26 @@ void refuse_keys(const Table& table, std::initializer_list<std::string_view> key
   }
 }
 
-/// Plain text on the network is refused unless the operator says that it is meant.
-void check_listen(const Table& table, const std::string& listen, bool insecure) {
-  const auto address = parse_host_port(listen);
-  if (address && !is_loopback(address->host) && !insecure) {
-    table.error("listen", "plain-listen",
-                fmt::format("{} is reachable from outside, and this version of mesh serves it "
-                            "without TLS",
-                            printable(listen)),
-                "listen on 127.0.0.1, or set insecure = true where the network is trusted");
+/// Whether whoever dials `url` would be heard by others: no TLS, and beyond this machine.
+bool is_plain(const std::string& url) {
+  constexpr std::string_view kPlain = "nats://";
+  const auto host = url.substr(std::min(kPlain.size(), url.size()));
+  const auto address = parse_host_port(host);
+  return url.starts_with(kPlain) &&
+         !is_loopback(address ? address->host : host.substr(0, host.rfind(':')));
+}
+
+/// Plain text on the network is refused unless the operator says that it is meant; Mesh's own
+/// server speaks TLS by itself.
+void check_urls(const Table& table, const BusSettings& bus) {
+  for (const auto& url : bus.advertise) {
+    if (is_plain(url) && !bus.insecure && !bus.ca) {
+      table.error(
+          "advertise", "plain-url",
+          fmt::format("{} is reachable from outside, and is dialled without TLS", printable(url)),
+          "write tls://, with ca where the server has an authority of its own, or set "
+          "insecure = true where the network is trusted");
+    }
   }
 }
 
@@ -83,7 +94,6 @@ void read_advertise(const Table& table, std::vector<std::string>& out) {
 void check_bus(const Table& table, const BusSettings& bus) {
   if (bus.managed) {
     refuse_keys(table, {"config", "test", "reload", "ca"}, "managed");
-    check_listen(table, bus.listen_or_default(), bus.insecure);
     if (bus.replicas > 1) {
       table.error(
           "replicas", "out-of-range",
@@ -93,6 +103,7 @@ void check_bus(const Table& table, const BusSettings& bus) {
     return;
   }
   refuse_keys(table, {"listen", "program"}, "external");
+  check_urls(table, bus);
   if (!table.has("config")) {
     table.report().error(table.place(), "missing-key",
                          "[bus] with server = \"external\" needs config",
@@ -194,7 +205,6 @@ void read_registry(const Table& table, RegistrySettings& out) {
   table.read("ca", out.ca);
   if (out.managed) {
     refuse_keys(table, {"ca"}, "managed");
-    check_listen(table, out.listen, out.insecure);
     return;
   }
   refuse_keys(table, {"listen"}, "external");

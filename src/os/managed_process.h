@@ -19,6 +19,7 @@ namespace mesh::os {
 struct ServerHello {
   std::string id;
   std::string version;  // empty where it does not say
+  bool tls = false;     // it wants whoever connects to speak TLS
 };
 
 struct ManagedOptions {

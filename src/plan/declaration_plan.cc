@@ -82,7 +82,7 @@ json place_on_bus(const model::Mesh& mesh, const model::Node& node, const model:
     tools.push_back(
         {tool.name.text(), tool.description, tool.input_schema.value_or(""), tool.timeout.count()});
   }
-  return {{"bus", node.bus ? json::array({*node.bus}) : json(mesh.bus.urls())},
+  return {{"bus", mesh.bus_urls(node)},
           {"consumes", !module.file->consumes.empty()},
           {"seats", seats},
           {"tools", tools}};

@@ -13,9 +13,11 @@ namespace mesh::registry {
 
 /// How a registry may be reached: `[registry]` and `[upstreams."HOST"]` of mesh.toml.
 struct Access {
-  bool insecure = false;  // plain http is allowed; it is for loopback in any case
-  std::string ca_file;    // trusted besides the system's authorities; empty: these alone
-  std::string mirror;     // `HOST[:PORT]` that is asked first; empty: none
+  bool insecure = false;    // plain http is allowed; it is for loopback in any case
+  std::string ca_file;      // trusted besides the system's authorities; empty: these alone
+  std::string mirror;       // `HOST[:PORT]` that is asked first; empty: none
+  bool direct = false;      // through no proxy: it is of this machine
+  std::string auth_file{};  // holds what it is logged in with, in place of the user's own files
 };
 
 /// One request that was made of an upstream. Nothing secret: the URL has no query.

@@ -58,8 +58,14 @@ Status Authorizer::challenged(const http::Response& answer, const std::string& u
   return {};
 }
 
+Result<std::vector<oci::CredentialSource>> Authorizer::credentials(const std::string& path) {
+  return setting_.auth_file.empty()
+             ? setting_.credentials.find(setting_.domain, path)
+             : Credentials::find_in(setting_.auth_file, setting_.domain, path);
+}
+
 Result<std::string> Authorizer::basic(const std::string& path) {
-  MESH_TRY(const auto sources, setting_.credentials.find(setting_.domain, path));
+  MESH_TRY(const auto sources, credentials(path));
   const auto* pair = first_of<oci::BasicPair>(sources);
   if (pair == nullptr) {
     return fail(Code::PermissionDenied,
@@ -134,7 +140,7 @@ Result<Authorizer::Token> Authorizer::fetch_token(const Url& registry, const std
                                                   const std::vector<oci::Scope>& scopes) {
   const oci::Demand demand = *demand_;
   MESH_TRY(const Url realm, oci::check_realm(demand.realm, registry));
-  MESH_TRY(const auto sources, setting_.credentials.find(setting_.domain, path));
+  MESH_TRY(const auto sources, credentials(path));
   const os::Monotonic now = setting_.loop.clock().monotonic();
   if (const auto* given = first_of<oci::RegistryToken>(sources)) {
     return Token{given->token, now + std::chrono::hours(1)};

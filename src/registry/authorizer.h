@@ -25,6 +25,7 @@ class Authorizer {
     Account* account;  // null: not an upstream
     std::string domain;
     std::string ca_file;
+    std::string auth_file;  // empty: the files of the user
   };
   explicit Authorizer(Setting setting) : setting_(std::move(setting)) {}
 
@@ -48,6 +49,7 @@ class Authorizer {
     os::Monotonic until;
   };
 
+  [[nodiscard]] Result<std::vector<oci::CredentialSource>> credentials(const std::string& path);
   [[nodiscard]] Result<std::string> basic(const std::string& path);
   [[nodiscard]] Result<std::string> bearer(const Url& registry, const std::string& path,
                                            const std::vector<oci::Scope>& scopes);

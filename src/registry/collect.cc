@@ -33,7 +33,7 @@ Result<os::Lock> hold(const ServerPaths& paths, int stop_fd) {
   }
 }
 
-Status end_server(const os::ServerRecord& record) {
+Status end_process(const os::ServerRecord& record) {
   MESH_TRY(auto process, os::ProcessHandle::open(record.process));
   MESH_CHECK(process.signal(SIGTERM));
   return process.wait_gone(kEndsWithin);
@@ -60,12 +60,13 @@ Status run_collector(const os::ServerRecord& record, const ServerPaths& paths,
   return {};
 }
 
-Status wait_for_server(const ServerPaths& paths, const os::ServerRecord& before, int stop_fd) {
+Status wait_for_server(const ServerPaths& paths, const os::ServerRecord& before,
+                       const std::string& ca_file, int stop_fd) {
   const os::Deadline deadline(kBackWithin);
   while (!deadline.passed()) {
     MESH_TRY(const auto now, os::running_server(paths.record()));
     if (now && now->process != before.process &&
-        registry_hello(now->host, now->port, kAnswersWithin)) {
+        registry_hello(now->host, now->port, kAnswersWithin, ca_file)) {
       return {};
     }
     if (os::wait_readable(stop_fd, kBetween)) {
@@ -80,17 +81,32 @@ Status wait_for_server(const ServerPaths& paths, const os::ServerRecord& before,
 
 }  // namespace
 
-Status collect_garbage(const ServerPaths& paths, os::Milliseconds timeout, int stop_fd) {
+Status end_server(const ServerPaths& paths) {
+  MESH_TRY(const auto record, os::running_server(paths.record()));
+  return record ? end_process(*record) : Status();
+}
+
+Status restart_server(const ServerPaths& paths, const std::string& ca_file, int stop_fd) {
+  MESH_TRY(const auto record, os::running_server(paths.record()));
+  if (!record) {
+    return {};
+  }
+  MESH_CHECK(end_process(*record));
+  return wait_for_server(paths, *record, ca_file, stop_fd);
+}
+
+Status collect_garbage(const ServerPaths& paths, const std::string& ca_file,
+                       os::Milliseconds timeout, int stop_fd) {
   MESH_TRY(auto lock, hold(paths, stop_fd));
   MESH_TRY(const auto record, os::running_server(paths.record()));
   if (!record) {
     return fail(Code::Unavailable, "the registry does not run",
                 "start it with `mesh controller` or `mesh up`");
   }
-  MESH_CHECK(end_server(*record));
+  MESH_CHECK(end_process(*record));
   auto collected = run_collector(*record, paths, timeout, stop_fd);
   lock.release();
-  MESH_CHECK(wait_for_server(paths, *record, stop_fd));
+  MESH_CHECK(wait_for_server(paths, *record, ca_file, stop_fd));
   return collected;
 }
 

@@ -74,6 +74,14 @@ Result<oci::CredentialSource> Credentials::ask(const oci::Helper& helper) {
   return answer;
 }
 
+Result<std::vector<oci::CredentialSource>> Credentials::find_in(const std::string& file,
+                                                                const std::string& domain,
+                                                                const std::string& path) {
+  MESH_TRY(const std::string bytes, os::read_private_file(file, kMostAuthFile));
+  MESH_TRY(const oci::AuthFile read, oci::AuthFile::parse(bytes, file));
+  return read.sources(domain, path);
+}
+
 Result<std::vector<oci::CredentialSource>> Credentials::find(const std::string& domain,
                                                              const std::string& path) {
   MESH_CHECK(load());

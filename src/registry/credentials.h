@@ -24,6 +24,11 @@ class Credentials {
   [[nodiscard]] Result<std::vector<oci::CredentialSource>> find(const std::string& domain,
                                                                 const std::string& path);
 
+  /// The same from that one file alone, read anew each time. Errors: NotFound too.
+  [[nodiscard]] static Result<std::vector<oci::CredentialSource>> find_in(const std::string& file,
+                                                                          const std::string& domain,
+                                                                          const std::string& path);
+
  private:
   [[nodiscard]] std::vector<std::string> files() const;
   [[nodiscard]] Status load();

@@ -75,8 +75,9 @@ os::ManagedOptions managed_options(ManagedRegistryOptions options, const ServerP
   out.prepare = [file = paths.config(), config] {
     return os::write_file_atomic(file, config, os::kPrivateFile);
   };
-  out.hello = [host = options.host, port = options.port](os::Milliseconds timeout) {
-    return registry_hello(host, port, timeout);
+  out.hello = [host = options.host, port = options.port,
+               ca_file = options.ca_file](os::Milliseconds timeout) {
+    return registry_hello(host, port, timeout, ca_file);
   };
   out.last_words = last_words_of_registry;
   out.taken_hint = "stop it, or choose another listen in [registry] of mesh.toml";
@@ -102,6 +103,8 @@ Result<std::unique_ptr<os::ManagedProcess>> start_registry(ManagedRegistryOption
   config.storage = paths.data();
   config.mesh_id = options.mesh_id;
   MESH_TRY(config.secret, server_secret(paths, random));
+  config.certificate = options.certificate;
+  config.users = options.certificate.empty() ? "" : paths.users();
   const std::string text = server_config(config);
   MESH_CHECK(os::write_file_atomic(paths.config(), text, os::kPrivateFile));
   return os::ManagedProcess::start(managed_options(std::move(options), paths, text));

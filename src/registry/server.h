@@ -20,6 +20,10 @@ class ServerPaths {
   [[nodiscard]] const std::string& root() const { return root_; }
   [[nodiscard]] std::string config() const { return root_ + "/config.yml"; }
   [[nodiscard]] std::string secret() const { return root_ + "/secret"; }
+  /// Who may log in (htpasswd), and what the mesh's own programs log in with (auth.json): of one
+  /// beyond loopback.
+  [[nodiscard]] std::string users() const { return root_ + "/users"; }
+  [[nodiscard]] std::string login() const { return root_ + "/auth.json"; }
   [[nodiscard]] std::string data() const { return root_ + "/data"; }
   [[nodiscard]] std::string log() const { return root_ + "/registry.log"; }
   [[nodiscard]] std::string record() const { return root_ + "/server.json"; }
@@ -36,6 +40,10 @@ struct ManagedRegistryOptions {
   std::string host = "127.0.0.1";  // no brackets
   int port = 5000;
   std::string mesh_id;
+  /// Of one that speaks TLS and asks for a login: the file of its certificate and key, and that of
+  /// the authority (`ServerPaths::users` is there). Empty: it does not.
+  std::string certificate{};
+  std::string ca_file{};
   os::Milliseconds ready_within{30'000};
   os::Milliseconds first_pause{1000};
   os::Milliseconds last_pause{30'000};
@@ -50,10 +58,12 @@ struct ManagedRegistryOptions {
 /// Ends what was started with that configuration and nobody watches any more: how many that were.
 int end_servers_of(const ServerPaths& paths);
 
-/// Asks who answers on the port, by plain HTTP and without any proxy. Unavailable: nobody listens.
-/// Timeout. Conflict: no registry of the distribution project. Its id is the mesh's, empty where it
+/// Asks who answers on the port, by plain HTTP, or by TLS where it wants that, and without any
+/// proxy. Unavailable: nobody listens. Timeout. Conflict: no registry of the distribution project,
+/// or one that `ca_file` (empty: nobody) does not vouch for. Its id is the mesh's, empty where it
 /// is nobody's.
 [[nodiscard]] Result<os::ServerHello> registry_hello(const std::string& host, int port,
-                                                     os::Milliseconds timeout);
+                                                     os::Milliseconds timeout,
+                                                     const std::string& ca_file = {});
 
 }  // namespace mesh::registry

@@ -11,7 +11,29 @@ std::string yaml(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// What only one beyond loopback has.
+std::string tls_of(const ServerConfig& config) {
+  return config.certificate.empty()
+             ? std::string()
+             : fmt::format("  tls:\n    certificate: {0}\n    key: {0}\n    minimumtls: tls1.2\n",
+                           yaml(config.certificate));
+}
+
+std::string auth_of(const ServerConfig& config) {
+  return config.users.empty() ? std::string()
+                              : fmt::format("auth:\n  htpasswd:\n    realm: mesh\n    path: {}\n",
+                                            yaml(config.users));
+}
+
 }  // namespace
+
+std::string users_file(const std::map<std::string, std::string>& hashes) {
+  std::string out;
+  for (const auto& [name, hash] : hashes) {
+    out += name + ":" + hash + "\n";
+  }
+  return out;
+}
 
 std::string server_config(const ServerConfig& config) {
   return fmt::format(R"(# Written by mesh at each start: what is changed here is lost.
@@ -39,14 +61,14 @@ http:
   headers:
     {}: [{}]
     X-Content-Type-Options: [nosniff]
-# Layers that lie elsewhere by their manifest: which of them are taken is decided by who mirrors.
+{}{}# Layers that lie elsewhere by their manifest: which of them are taken is decided by who mirrors.
 validation:
   manifests:
     urls:
       allow: ["^https?://"]
 )",
                      yaml(config.storage), yaml(config.listen), yaml(config.secret), kMeshHeader,
-                     yaml(config.mesh_id));
+                     yaml(config.mesh_id), tls_of(config), auth_of(config));
 }
 
 }  // namespace mesh::registry

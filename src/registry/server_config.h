@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 
 namespace mesh::registry {
@@ -10,7 +11,14 @@ struct ServerConfig {
   std::string storage;  // the directory of its files
   std::string secret;   // uploads that were begun go on after a restart where it stays the same
   std::string mesh_id;  // it tells whoever asks whose it is
+  /// Of one beyond loopback: the file of its certificate and key, and that of who may log in.
+  /// Empty: it speaks plain HTTP, and asks for no login.
+  std::string certificate{};
+  std::string users{};
 };
+
+/// The text of the file of users (htpasswd): `name` and bcrypt hash of each. Sorted by name.
+[[nodiscard]] std::string users_file(const std::map<std::string, std::string>& hashes);
 
 /// The header in which it tells the mesh's id.
 inline constexpr const char* kMeshHeader = "X-Mesh-Id";

@@ -40,7 +40,8 @@ Session::Session(Setting setting)
                    .credentials = setting_.credentials,
                    .account = setting_.account,
                    .domain = setting_.domain,
-                   .ca_file = setting_.access.ca_file}),
+                   .ca_file = setting_.access.ca_file,
+                   .auth_file = setting_.access.auth_file}),
       endpoint_(host_part(oci::endpoint_of(setting_.domain))) {
   const bool loopback = oci::is_loopback_domain(setting_.domain);
   if (loopback && setting_.access.ca_file.empty()) {
@@ -83,6 +84,7 @@ http::Fetched Session::fetch(const Call& call, const Url& url, const std::string
   request.sink = call.sink;
   request.most_body = call.most_body;
   request.ca_file = setting_.access.ca_file;
+  request.direct = setting_.access.direct;
   request.limits = call.limits;
   auto fetched = setting_.loop.fetch(request);
   if (setting_.account != nullptr) {

@@ -61,7 +61,9 @@ class ForwardClock : public os::SystemClock {
   [[nodiscard]] os::Monotonic monotonic() const override {
     return os::SystemClock::monotonic() + ahead;
   }
+  [[nodiscard]] os::WallTime now() const override { return os::SystemClock::now() + wall_ahead; }
   std::chrono::milliseconds ahead{0};
+  std::chrono::milliseconds wall_ahead{0};
 };
 
 /// A mesh in a temporary directory, with its controller and a real managed server of one version.
@@ -79,6 +81,13 @@ class PushWorld {
   void stop() { controller_.reset(); }
   /// What the controller does when its time has come again.
   void tick_later();
+  /// Where the server listens, and more lines of [bus]; takes effect with `declare`.
+  void listen_on(const std::string& host, const std::string& more = {}) {
+    host_ = host;
+    more_ = more;
+  }
+  /// Puts the wall clock forward from now on.
+  void pass(std::chrono::milliseconds time) { clock_.wall_ahead += time; }
   /// Another program in place of the version's server; takes effect with `declare`.
   void use_program(const std::string& program) { program_ = program; }
 
@@ -104,6 +113,8 @@ class PushWorld {
   TemporaryDirectory directory_;
   int port_;
   std::string program_;
+  std::string host_ = "127.0.0.1";
+  std::string more_;
   ForwardClock clock_;
   os::SystemRandom random_;
   controller::Location location_;
@@ -138,9 +149,8 @@ inline void PushWorld::write(const std::string& path, const std::string& text) c
 }
 
 inline void PushWorld::declare(const std::string& mesh_toml) {
-  write("mesh.toml",
-        mesh_toml +
-            fmt::format("\n[bus]\nlisten = \"127.0.0.1:{}\"\nprogram = \"{}\"\n", port_, program_));
+  write("mesh.toml", mesh_toml + fmt::format("\n[bus]\nlisten = \"{}:{}\"\nprogram = \"{}\"\n{}",
+                                             host_, port_, program_, more_));
 }
 
 inline model::Reading PushWorld::reading() const {
