@@ -34,6 +34,7 @@ const bool kOwnNetwork = enter_own_network(kAddress);  // before anything has th
 class RegistryBeyondLoopback : public testing::Test {
  protected:
   void SetUp() override {
+    const auto program = server_program("2.10").string();
     if (!kOwnNetwork) {
       GTEST_SKIP() << "a network of its own needs root";
     }
@@ -41,7 +42,7 @@ class RegistryBeyondLoopback : public testing::Test {
           fmt::format("mesh = \"home\"\n[bus]\nlisten = \"127.0.0.1:{}\"\nprogram = \"{}\"\n"
                       "[registry]\nlisten = \"{}:{}\"\n[nodes.one]\n[modules.shop]\npath = "
                       "\"shop\"\non = [\"one\"]\n",
-                      free_port(), server_program("2.10").string(), kAddress, port_));
+                      free_port(), program, kAddress, port_));
     write("shop/module.toml", "");
     const auto up = mesh({"up", "--detach"});
     ASSERT_TRUE(up.status.ok()) << up.out << up.err;

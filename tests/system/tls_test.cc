@@ -33,10 +33,10 @@ on = ["one"]
 class TlsBeyondLoopback : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
+    world_ = std::make_unique<PushWorld>(GetParam(), kShop);
     if (!kOwnNetwork) {
       GTEST_SKIP() << "a network of its own needs root";
     }
-    world_ = std::make_unique<PushWorld>(GetParam(), kShop);
     world_->write("shop/module.toml", "emits = [\"sold\"]\n");
     // The servers go by the real clock: what is old must have been issued long ago.
     world_->pass(-std::chrono::days{61});
