@@ -7,7 +7,9 @@
 
 #include "bus/server_hello.h"
 #include "bus/server_program.h"
+#include "controller/bus_file.h"
 #include "controller/environment.h"
+#include "controller/heal.h"
 #include "controller/tls.h"
 #include "os/files.h"
 #include "tests/support/certificates.h"
@@ -140,6 +142,31 @@ TEST_P(TlsBeyondLoopback, TheControllerRenewsItWhereNobodyPushes) {
   const auto nothing = world_->push();
   ASSERT_TRUE(nothing) << nothing.error().message;
   EXPECT_TRUE(nothing->changes.empty()) << "the server was proved to run with it";
+}
+
+TEST_P(TlsBeyondLoopback, ACertificateThatHasEndedIsReplacedWithoutAConnection) {
+  auto& state = world_->state();
+  const auto reading = controller::read_declarations(world_->location());
+  const os::SystemClock clock;
+  const auto file = controller::certificate_file(state.paths, Served::Bus);
+  ASSERT_TRUE(os::remove_tree(file));
+  ASSERT_TRUE(detail::must(controller::renew_certificate(state.paths, *reading.mesh, Served::Bus,
+                                                         clock.now() - std::chrono::days{91})));
+  ASSERT_TRUE(controller::remember_proved(state, world_->config_text()));
+  const auto server =
+      detail::must(bus::running_server(controller::server_record_file(state.paths)));
+  ASSERT_EQ(::kill(server->process.pid, SIGHUP), 0);
+  const auto options = client(variables());
+  const os::Deadline deadline(20s);
+  while (bus::Connection::connect(options) && !deadline.passed()) {
+  }
+  EXPECT_FALSE(world_->push()) << "nobody can connect";
+  os::SystemRandom random;
+  do {  // a controller's look every 30 s
+    controller::Healer(state, world_->location().root, {clock, random}, [](std::string_view) {
+    }).tick();
+  } while (!bus::Connection::connect(options) && !deadline.passed());
+  EXPECT_TRUE(bus::Connection::connect(options));
 }
 
 TEST_P(TlsBeyondLoopback, APushThatDiedAfterIssuingIsContinued) {
