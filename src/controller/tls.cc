@@ -177,6 +177,21 @@ std::vector<std::string> served_hosts(const model::Mesh& mesh, Served server,
   return certificates::normal_hosts(out);
 }
 
+std::vector<std::string> dialled_urls(const model::Mesh& mesh, const model::Node& node,
+                                      std::span<const std::string> machine) {
+  const auto listen = model::parse_host_port(mesh.bus.listen_or_default());
+  if (node.bus || !mesh.bus.managed || !listen || !is_by_machine(mesh, Served::Bus)) {
+    return mesh.bus_urls(node);
+  }
+  std::vector<std::string> out;
+  for (const auto& host : machine) {
+    const bool v6 = host.find(':') != std::string::npos;
+    out.push_back(fmt::format(fmt::runtime(v6 ? "{}://[{}]:{}" : "{}://{}:{}"),
+                              mesh.bus.tls() ? "tls" : "nats", host, listen->port));
+  }
+  return out;
+}
+
 std::vector<std::string> machine_hosts() {
   std::vector<std::string> out;
   ifaddrs* first = nullptr;

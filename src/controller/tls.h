@@ -29,6 +29,12 @@ enum class Served { Bus, Registry };
 /// This machine's addresses that others may dial, and its name.
 [[nodiscard]] std::vector<std::string> machine_hosts();
 
+/// The bus as a machine dials it: `model::Mesh::bus_urls`; of a server that listens on every
+/// address and advertises none, by each of `machine`. Pure.
+[[nodiscard]] std::vector<std::string> dialled_urls(const model::Mesh& mesh,
+                                                    const model::Node& node,
+                                                    std::span<const std::string> machine);
+
 /// Why the server needs another certificate: there is none, less than a third of its life is left,
 /// it names other hosts than those that are dialled, or it is not the authority's. Nothing where it
 /// is good, or where the server speaks no TLS. Errors: those of the authority's file.
