@@ -44,6 +44,7 @@ constexpr std::array kServerError{
     Words{"access to the resource is denied", Code::PermissionDenied},
     Words{"permission denied", Code::PermissionDenied},
     Words{"operation not permitted", Code::PermissionDenied},
+    Words{kHalfWritten, Code::Unavailable},
     Words{"connection refused", Code::Unavailable},
     Words{"connection reset", Code::Unavailable},
     Words{"no such host", Code::Unavailable},
@@ -128,6 +129,22 @@ std::vector<Mount> mounts_from(const json& array) {
                    text_member(one, volume ? "Name" : "Source"), text_member(one, "Destination"),
                    writable.is_boolean() && !writable.get<bool>()});
   }
+  return out;
+}
+
+/// `["CMD", word…]`; a shell's command or none at all is no list of words.
+std::vector<std::string> check_from(const json& health_check) {
+  std::vector<std::string> out;
+  const json& test = member(health_check, "Test");
+  if (test.is_array()) {
+    for (const json& word : test) {
+      out.push_back(word.is_string() ? word.get<std::string>() : "");
+    }
+  }
+  if (out.empty() || out[0] != "CMD") {
+    return {};
+  }
+  out.erase(out.begin());
   return out;
 }
 
@@ -221,6 +238,7 @@ Inspected inspected_from(const json& answer) {
   out.address = address_from(settings);
   out.ports = ports_from(member(settings, "Ports"));
   out.mounts = mounts_from(member(answer, "Mounts"));
+  out.check = check_from(member(config, "Healthcheck"));
   return out;
 }
 

@@ -15,6 +15,9 @@
 
 namespace mesh::engine {
 
+/// What podman 4.3 says of a log where it looks just as a line is being written.
+inline constexpr std::string_view kHalfWritten = "is not a valid container log line";
+
 /// The code of what an engine says went wrong. The words decide where the status says only that
 /// something did (500), and for what every status may hide: a full disk.
 [[nodiscard]] Code code_of(int status, std::string_view words);

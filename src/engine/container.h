@@ -49,6 +49,7 @@ struct ContainerSpec {
   std::optional<int> pids;
   bool init = false;
   std::int64_t log_size = 0;       // bytes that are kept of its output; 0: the engine's own cap
+  std::vector<std::string> check;  // what Engine::check runs in it, where the engine has that
   os::Milliseconds grace{10'000};  // for a stop that names none
 };
 
@@ -76,6 +77,7 @@ struct Inspected {
   std::string address;  // on the engine's network; may be empty
   std::vector<Published> ports;
   std::vector<Mount> mounts;
+  std::vector<std::string> check;  // the command that Engine::check runs, if any
 };
 
 struct Volume {

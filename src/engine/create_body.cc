@@ -110,6 +110,13 @@ json environment(const std::map<std::string, std::string>& variables) {
   return out;
 }
 
+/// Only to be run when asked: the interval is a year. podman 4 joins the parts of `Test` by spaces,
+/// and reads the whole as a command's words where it is JSON.
+json podman_check(const std::vector<std::string>& command) {
+  const auto year = std::chrono::nanoseconds(std::chrono::years(1)).count();
+  return {{"Test", {json(command).dump()}}, {"Interval", year}, {"Retries", 1}};
+}
+
 Status check_values(const ContainerSpec& spec) {
   for (const auto& [name, value] : spec.environment) {
     if (!is_utf8(value) || value.find('\0') != std::string::npos) {
@@ -143,7 +150,9 @@ Result<std::string> create_body(const ContainerSpec& spec, const About& about,
   if (!spec.user.empty()) {
     out["User"] = spec.user;
   }
-  if (without_health_check) {
+  if (about.name == "podman" && !spec.check.empty()) {
+    out["Healthcheck"] = podman_check(spec.check);
+  } else if (without_health_check) {
     out["Healthcheck"] = {{"Test", {"NONE"}}};
   }
   try {

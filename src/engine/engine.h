@@ -80,6 +80,11 @@ class Engine {
   /// Kills it where it runs. Its named volumes stay.
   [[nodiscard]] Status remove(const std::string& id);
   [[nodiscard]] Result<std::vector<LogLine>> logs(const std::string& id, const LogQuery& query);
+  /// Runs the command that the container was made with for this: true where it exits with 0.
+  /// Errors: also Unsupported (the engine is not podman), Conflict (it does not run).
+  ///
+  /// podman keeps two processes for five minutes after each `execute`; after this it keeps none.
+  [[nodiscard]] Result<bool> check(const std::string& id, os::Milliseconds timeout);
   /// Runs a command in it: the command's exit code. What it writes is dropped. After the timeout
   /// it is killed where this process may do so.
   [[nodiscard]] Result<int> execute(const std::string& id, const std::vector<std::string>& command,

@@ -23,6 +23,7 @@ using nlohmann::json;
 
 namespace {
 
+constexpr int kMostLogAttempts = 10;
 constexpr std::size_t kLargestCgroupFile = 65536;
 
 /// RFC 4648 section 5, which is what the header wants.
@@ -67,13 +68,18 @@ Result<std::vector<LogLine>> Engine::logs(const std::string& id, const LogQuery&
     target += fmt::format("&tail={}", *query.tail);
   }
   MESH_TRY(auto made, call("GET", target, "the log of container " + printable(id)));
-  LogSink sink(query);
-  made.request.sink = &sink;
-  const auto answer = ask(made);
-  if (!answer && !sink.full()) {
-    return std::unexpected(answer.error());
+  for (int attempt = 1;; ++attempt) {
+    LogSink sink(query);
+    made.request.sink = &sink;
+    const auto answer = ask(made);
+    if (answer || sink.full()) {
+      return sink.take_lines();
+    }
+    const bool half = answer.error().message.find(kHalfWritten) != std::string::npos;
+    if (!half || attempt == kMostLogAttempts) {
+      return std::unexpected(answer.error());
+    }
   }
-  return sink.take_lines();
 }
 
 Status Engine::pull(const std::string& reference, const Login& login) {
@@ -92,6 +98,20 @@ Status Engine::pull(const std::string& reference, const Login& login) {
     return std::unexpected(error_of(made.subject, 500, json{{"message", sink.trouble()}}.dump()));
   }
   return {};
+}
+
+Result<bool> Engine::check(const std::string& id, os::Milliseconds timeout) {
+  MESH_TRY(const auto engine, about());
+  const std::string subject = "the health check of container " + printable(id);
+  if (engine.name != "podman") {
+    return fail(Code::Unsupported, subject + ": only podman can run it when asked");
+  }
+  Call made{plain("GET", fmt::format("/v4.0.0/libpod/containers/{}/healthcheck", url_escaped(id))),
+            subject};
+  made.request.limits.answer = timeout;
+  made.request.limits.overall = timeout;
+  MESH_TRY(const auto answer, ask_json(made));
+  return text_member(answer, "Status") == "healthy";
 }
 
 Result<int> Engine::execute(const std::string& id, const std::vector<std::string>& command,

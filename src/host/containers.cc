@@ -73,7 +73,8 @@ Result<std::vector<Found>> Containers::list() {
     known_.clear();
   }
   MESH_TRY(const auto engine, engine_.about());
-  MESH_TRY(const auto listed, engine_.list(our_labels()));
+  MESH_TRY(auto listed, engine_.list(our_labels()));
+  std::erase_if(listed, [&](const auto& one) { return !is_ours(one.labels); });
   sweep_files(listed);
   std::vector<Found> out;
   for (const engine::Listed& one : listed) {
@@ -106,7 +107,7 @@ Result<Found> Containers::look_at(const engine::Listed& listed, bool rootless) {
   Found found = found_from(inspected, rootless);
   if (inspected.state == listed.state) {
     const std::lock_guard lock(mutex_);
-    known_[listed.id] = {listed.state, found};
+    known_[listed.id] = {listed.state, inspected.check, found};
   }
   return found;
 }
@@ -230,8 +231,29 @@ Result<LogPiece> Containers::logs(const converge::UnitName& name, const LogCurso
                         : log_piece(std::move(lines), cursor, most);
 }
 
+Result<std::vector<std::string>> Containers::check_of(const converge::UnitName& name) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, known] : known_) {
+      if (known.found.name == name) {
+        return known.check;
+      }
+    }
+  }
+  MESH_TRY(const auto there, find(name));
+  return there.check;
+}
+
 Result<int> Containers::execute(const converge::UnitName& name,
                                 const std::vector<std::string>& command, os::Milliseconds timeout) {
+  MESH_TRY(const auto engine, engine_.about());
+  if (engine.name == "podman") {
+    MESH_TRY(const auto check, check_of(name));
+    if (check == command) {
+      MESH_TRY(const bool healthy, engine_.check(container_name(name), timeout));
+      return healthy ? 0 : 1;
+    }
+  }
   return engine_.execute(container_name(name), command, timeout);
 }
 
@@ -239,7 +261,9 @@ Result<std::vector<std::string>> Containers::volumes() {
   MESH_TRY(const auto found, engine_.volumes(our_labels()));
   std::vector<std::string> out;
   for (const engine::Volume& volume : found) {
-    out.push_back(volume.name);
+    if (is_ours(volume.labels)) {  // podman takes one label of several for enough
+      out.push_back(volume.name);
+    }
   }
   std::ranges::sort(out);
   return out;

@@ -66,6 +66,7 @@ class Containers final : public Driver {
  private:
   struct Known {
     std::string state;
+    std::vector<std::string> check;  // the health command that it was made with
     Found found;
   };
   [[nodiscard]] std::string container_name(const converge::UnitName& name) const;
@@ -76,6 +77,8 @@ class Containers final : public Driver {
   [[nodiscard]] Result<engine::Inspected> find(const converge::UnitName& name);
   [[nodiscard]] Result<Found> look_at(const engine::Listed& listed, bool rootless);
   void forget(const std::string& id);
+  /// Empty: it has none.
+  [[nodiscard]] Result<std::vector<std::string>> check_of(const converge::UnitName& name);
   [[nodiscard]] Status write_files(const UnitSpec& spec, engine::ContainerSpec& out) const;
   [[nodiscard]] Status mount_volumes(const UnitSpec& spec, engine::ContainerSpec& out);
   [[nodiscard]] Result<engine::ContainerSpec> container_spec(const UnitSpec& spec);

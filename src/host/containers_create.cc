@@ -144,6 +144,10 @@ Result<engine::ContainerSpec> Containers::container_spec(const UnitSpec& spec) {
   out.labels[kComponentLabel] = spec.name.component;
   out.labels[kGenerationLabel] = spec.name.generation;
   out.labels[kImageLabel] = spec.component.image;
+  if (const auto& health = spec.component.health;
+      health && health->kind == declaration::Health::Kind::Command) {
+    out.check = health->command;
+  }
   out.environment = spec.environment;
   MESH_CHECK(mount_volumes(spec, out));
   MESH_CHECK(write_files(spec, out));

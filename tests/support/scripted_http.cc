@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -131,6 +132,9 @@ std::string head_of(const HttpReply& reply) {
   for (const auto& [name, value] : reply.headers) {
     head += fmt::format("{}: {}\r\n", name, value);
   }
+  if (reply.streams) {
+    return head + "\r\n";  // until the connection's end
+  }
   return head +
          fmt::format("Content-Length: {}\r\n\r\n", reply.announced.value_or(reply.body.size()));
 }
@@ -148,6 +152,8 @@ struct ScriptedHttp::State {
   std::list<int> open;
   std::list<std::thread> threads;
   std::thread acceptor;
+  std::mutex stream_mutex;  // guards streaming
+  std::list<int> streaming;
 
   void serve(int fd) {
     RequestReader reader(fd);
@@ -169,6 +175,10 @@ struct ScriptedHttp::State {
 
   /// True where the connection goes on.
   bool answer(int fd, const std::string& method, const HttpReply& reply) {
+    if (reply.dropped || reply.hangs) {
+      wait_for_end(reply.hangs ? fd : -1);
+      return false;
+    }
     const std::string head = head_of(reply);
     if (method == "HEAD") {
       return send_all(fd, head);
@@ -185,12 +195,32 @@ struct ScriptedHttp::State {
       reset_connection(fd);
       return false;
     }
+    if (reply.streams) {
+      stream(fd);
+      return false;
+    }
     if (reply.stall_after) {
-      pollfd gone{fd, POLLRDHUP, 0};
-      ::poll(&gone, 1, -1);
+      wait_for_end(fd);
       return false;
     }
     return true;
+  }
+
+  static void wait_for_end(int fd) {
+    if (fd >= 0) {
+      pollfd gone{fd, POLLRDHUP, 0};
+      ::poll(&gone, 1, -1);
+    }
+  }
+
+  void stream(int fd) {
+    {
+      const std::lock_guard lock(stream_mutex);
+      streaming.push_back(fd);
+    }
+    wait_for_end(fd);
+    const std::lock_guard lock(stream_mutex);
+    streaming.remove(fd);
   }
 
   void accept_all() {
@@ -212,7 +242,6 @@ struct ScriptedHttp::State {
 
 ScriptedHttp::ScriptedHttp(Handler handler) : state_(std::make_unique<State>()) {
   State& state = *state_;
-  state.handler = std::move(handler);
   state.listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr address = http_loopback(0);
   socklen_t size = sizeof(address);
@@ -223,7 +252,37 @@ ScriptedHttp::ScriptedHttp(Handler handler) : state_(std::make_unique<State>()) 
   sockaddr_in found{};
   std::memcpy(&found, &address, sizeof(found));
   state.port = ntohs(found.sin_port);
+  begin(std::move(handler));
+}
+
+ScriptedHttp::ScriptedHttp(Handler handler, const std::string& unix_socket)
+    : state_(std::make_unique<State>()) {
+  State& state = *state_;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  unix_socket.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ::unlink(unix_socket.c_str());
+  state.listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const void* const where = &address;
+  if (state.listener < 0 ||
+      ::bind(state.listener, static_cast<const sockaddr*>(where), sizeof(address)) != 0 ||
+      ::listen(state.listener, 64) != 0) {
+    throw std::runtime_error(fmt::format("no server: {}", std::strerror(errno)));
+  }
+  begin(std::move(handler));
+}
+
+void ScriptedHttp::begin(Handler handler) {
+  State& state = *state_;
+  state.handler = std::move(handler);
   state.acceptor = std::thread([&state] { state.accept_all(); });
+}
+
+void ScriptedHttp::publish(std::string_view bytes) {
+  const std::lock_guard lock(state_->stream_mutex);
+  for (const int fd : state_->streaming) {
+    static_cast<void>(send_all(fd, bytes));
+  }
 }
 
 ScriptedHttp::~ScriptedHttp() {

@@ -36,6 +36,10 @@ struct HttpReply {
   /// After so many bytes of the body the connection is reset, or nothing more is sent.
   std::optional<std::size_t> reset_after = {};
   std::optional<std::size_t> stall_after = {};
+  bool dropped = false;  // the connection is closed without a word
+  bool hangs = false;    // nothing is sent, not even the head
+  /// Goes on after the body: with what is given to `publish`, until the client leaves.
+  bool streams = false;
 };
 
 /// A server on 127.0.0.1 for tests of clients: HTTP/1.1, connections kept, a thread for each. The
@@ -45,6 +49,8 @@ class ScriptedHttp {
  public:
   using Handler = std::function<HttpReply(const HttpRequest&)>;
   explicit ScriptedHttp(Handler handler);
+  /// On a unix socket at this path; port() is 0.
+  ScriptedHttp(Handler handler, const std::string& unix_socket);
   ScriptedHttp(const ScriptedHttp&) = delete;
   ScriptedHttp& operator=(const ScriptedHttp&) = delete;
   ~ScriptedHttp();
@@ -56,9 +62,12 @@ class ScriptedHttp {
   [[nodiscard]] std::vector<std::string> requests() const;
   /// How many connections were accepted.
   [[nodiscard]] int connections() const;
+  /// Sends to every answer that streams; also from within the handler.
+  void publish(std::string_view bytes);
 
  private:
   struct State;
+  void begin(Handler handler);
   std::unique_ptr<State> state_;
 };
 
