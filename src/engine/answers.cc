@@ -89,7 +89,7 @@ Labels labels_from(const json& object) {
   return out;
 }
 
-std::string without_slash(std::string name) {
+std::string without_slash(const std::string& name) {
   return name.starts_with('/') ? name.substr(1) : name;
 }
 

@@ -39,7 +39,7 @@ int api_number(std::string_view text) {
 }
 
 std::string api_of(const json& version) {
-  const std::string newest = text_member(version, "ApiVersion");
+  std::string newest = text_member(version, "ApiVersion");
   const std::string oldest = text_member(version, "MinAPIVersion");
   if (api_number(newest) < api_number(kOurApi)) {
     return newest;
