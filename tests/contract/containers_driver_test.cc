@@ -73,7 +73,9 @@ TEST_P(DriverTest, AnEndIsSeenWithItsCode) {
   const Found one = ended(three);
   EXPECT_EQ(one.exit_code, 3);
   EXPECT_FALSE(one.out_of_memory);
-  EXPECT_TRUE(one.started && one.ended && *one.started <= *one.ended);
+  ASSERT_TRUE(one.started && one.ended);
+  // podman notes the start of one that ends at once after it noted its end.
+  EXPECT_LE(*one.started, *one.ended + Milliseconds{1'000});
 }
 
 TEST_P(DriverTest, OneThatTakesTooMuchMemoryIsSeen) {
