@@ -28,10 +28,28 @@ std::vector<Because> complaints(const model::Module& module, const controller::S
           {fmt::format("its consumer {} is not on the bus: `mesh push` raises it", wanted),
            module.place});
     }
+    const auto* joined = standing.joined(node.text());
+    if (joined != nullptr && joined->state == "silent") {
+      out.push_back(
+          {fmt::format("node {} is silent: {}", node.text(), joined->because), module.place});
+      continue;
+    }
+    if (joined != nullptr && joined->report && joined->report->refused) {
+      out.push_back({fmt::format("node {} refused its declaration: {}", node.text(),
+                                 joined->report->refused->because),
+                     module.place});
+    }
+    if (joined != nullptr && joined->state != "converged") {
+      const auto& modules =
+          joined->report ? joined->report->modules : std::vector<declaration::ModuleReport>();
+      const auto found =
+          std::ranges::find(modules, module.name.text(), &declaration::ModuleReport::name);
+      if (found != modules.end() && !found->converged && !found->because.empty()) {
+        out.push_back({instance.text() + ": " + found->because, module.place});
+      }
+    }
     for (const auto& component : module.file->components) {
-      const auto* state =
-          standing.run ? standing.run->find(node.text(), module.name.text(), component.name.text())
-                       : nullptr;
+      const auto* state = standing.find(node.text(), module.name.text(), component.name.text());
       const auto name = instance.text() + "." + component.name.text();
       if (state == nullptr) {
         out.push_back({name + " is not known to run: no host reports and no `mesh up` runs",

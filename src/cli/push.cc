@@ -1,5 +1,6 @@
-#include "controller/bring_images.h"
 #include "controller/push.h"
+#include "controller/bring_images.h"
+#include "controller/nodes.h"
 
 #include <fmt/format.h>
 
@@ -15,25 +16,54 @@ namespace {
 
 constexpr std::chrono::milliseconds kPushTimeout{600'000};
 
-/// No machine reports yet: what runs there is not known to the controller.
-Json nodes_json(const model::Mesh& mesh) {
-  auto nodes = Json::array();
-  for (const auto& node : mesh.nodes) {
-    nodes.push_back({{"name", node.name.text()},
-                     {"state", "unknown"},
-                     {"number", nullptr},
-                     {"because", nullptr}});
-  }
-  return nodes;
+Json node_document(const controller::NodeStanding& node) {
+  return {{"name", node.name},
+          {"state", node.state},
+          {"number", node.number ? Json(*node.number) : Json(nullptr)},
+          {"because", node.because.empty() ? Json(nullptr) : Json(node.because)}};
 }
 
-Outcome pushed(const controller::PushReport& report, const model::Mesh& mesh) {
+/// The last lines of what failed there.
+std::string failure_lines(const controller::NodeStanding& node) {
+  std::string out;
+  for (const auto& module :
+       node.report ? node.report->modules : std::vector<declaration::ModuleReport>()) {
+    for (const auto& component : module.components) {
+      for (const auto& line : component.last_lines) {
+        out += fmt::format("  {} {}.{} | {}\n", node.name, module.name, component.name,
+                           printable(line, 400));
+      }
+    }
+  }
+  return out;
+}
+
+/// How the nodes stand in the end: a line each, and the exit code.
+void add_nodes(Outcome& outcome, const std::vector<controller::NodeStanding>& nodes, bool waited) {
+  for (const auto& node : nodes) {
+    outcome.document["nodes"].push_back(node_document(node));
+    const bool bad = node.state == "failed" || node.state == "silent";
+    if (node.state == "unknown") {
+      continue;
+    }
+    outcome.text += fmt::format("{}: {}{}\n", node.name, node.state,
+                                node.because.empty() ? "" : ", " + node.because);
+    if (bad && waited) {
+      outcome.diagnostics += failure_lines(node);
+    }
+    if (waited && (bad || node.state == "converging")) {
+      outcome.exit = exit_code::kFailed;
+    }
+  }
+}
+
+Outcome pushed(const controller::PushReport& report) {
   Outcome outcome;
   outcome.document = Json{
       {"number", report.number},     {"digest", report.digest},
       {"reloaded", report.reloaded}, {"machines", report.machines},
       {"modules", report.modules},   {"writes", report.writes},
-      {"nodes", nodes_json(mesh)},   {"after_restart", after_restart_json(report.after_restart)}};
+      {"nodes", Json::array()},      {"after_restart", after_restart_json(report.after_restart)}};
   outcome.diagnostics = after_restart_text(report.after_restart);
   outcome.text = report.changes.empty()
                      ? fmt::format("nothing to change: push {} is in force\n", report.number)
@@ -53,6 +83,25 @@ Status check_node(const Arguments& arguments, const model::Mesh& mesh) {
     return fail(Code::NotFound, "no node is called " + *name, "`mesh.toml` declares the nodes");
   }
   return {};
+}
+
+/// Waits for the nodes that it is to wait for, and tells how all of them stand.
+Result<std::vector<controller::NodeStanding>> nodes_after(Context& context,
+                                                          const Declarations& declared,
+                                                          inventory::State& state,
+                                                          const Arguments& arguments,
+                                                          controller::Steps& steps) {
+  std::vector<std::string> wait;
+  if (const auto one = arguments.value("--node")) {
+    wait.push_back(*one);
+  } else if (!arguments.flag("--no-wait")) {
+    for (const auto& node : declared.mesh().nodes) {
+      wait.push_back(node.name.text());
+    }
+  }
+  return controller::wait_for_nodes(state, declared.location, declared.mesh(),
+                                    arguments.flag("--no-wait") ? std::vector<std::string>() : wait,
+                                    {context.clock, context.random}, steps);
 }
 
 Result<Outcome> run_push(Context& context, const Arguments& arguments) {
@@ -79,7 +128,11 @@ Result<Outcome> run_push(Context& context, const Arguments& arguments) {
   if (!report.changes.empty() && !context.json) {
     context.console.err(changes_text(report.changes));
   }
-  return pushed(report, declared.mesh());
+  auto outcome = pushed(report);
+  MESH_TRY(const auto nodes, nodes_after(context, declared, state, arguments, steps));
+  const bool waited = !arguments.flag("--no-wait");
+  add_nodes(outcome, nodes, waited);
+  return outcome;
 }
 
 }  // namespace

@@ -20,9 +20,7 @@ Json or_null(const std::string& text) {
 const controller::ComponentState* state_of(const StatusView& view, const model::Node& node,
                                            const model::Module& module,
                                            const model::Component& component) {
-  return view.standing.run
-             ? view.standing.run->find(node.name.text(), module.name.text(), component.name.text())
-             : nullptr;
+  return view.standing.find(node.name.text(), module.name.text(), component.name.text());
 }
 
 bool runs_on(const model::Module& module, const model::Node& node) {
@@ -34,7 +32,7 @@ Json component_json(const StatusView& view, const model::Node& node, const model
   const auto* state = state_of(view, node, module, component);
   return {{"name", component.name.text()},
           {"state", state != nullptr ? state->state : "unknown"},
-          {"digest", nullptr},
+          {"digest", state != nullptr ? or_null(state->digest) : Json(nullptr)},
           {"restarts", state != nullptr ? Json(state->restarts) : Json(nullptr)},
           {"since", state != nullptr ? or_null(state->since) : Json(nullptr)},
           {"because", state != nullptr && !state->because.empty()
@@ -55,10 +53,17 @@ Json node_json(const StatusView& view, const model::Node& node) {
     modules.push_back({{"module", module.name.text()}, {"components", std::move(components)}});
   }
   const auto& run = view.standing.run;
+  const auto* joined = view.standing.joined(node.name.text());
+  const auto number = joined != nullptr ? joined->number
+                      : run             ? std::optional(run->number)
+                                        : std::nullopt;
+  const auto since = joined != nullptr ? joined->since
+                     : run             ? std::optional(run->since)
+                                       : std::nullopt;
   return {{"name", node.name.text()},
           {"state", node_state(view, node)},
-          {"number", run ? Json(run->number) : Json(nullptr)},
-          {"since", run ? or_null(run->since) : Json(nullptr)},
+          {"number", number ? Json(*number) : Json(nullptr)},
+          {"since", or_null(since)},
           {"modules", std::move(modules)}};
 }
 
@@ -173,6 +178,9 @@ std::string consumer_text(const controller::ConsumerStanding& one) {
 }  // namespace
 
 std::string node_state(const StatusView& view, const model::Node& node) {
+  if (const auto* joined = view.standing.joined(node.name.text())) {
+    return joined->state;
+  }
   if (!view.standing.run) {
     return "unknown";
   }
@@ -212,7 +220,9 @@ std::string status_text(const StatusView& view) {
       view.number > 0 ? fmt::format("push {}", view.number) : std::string("nothing pushed yet"));
   text += bus_text(view) + registry_text(view);
   for (const auto& node : view.mesh.nodes) {
-    text += fmt::format("node {}: {}\n", node.name.text(), node_state(view, node));
+    const auto* joined = view.standing.joined(node.name.text());
+    text += fmt::format("node {}: {}{}\n", node.name.text(), node_state(view, node),
+                        joined == nullptr || joined->because.empty() ? "" : ", " + joined->because);
     for (const auto& module : view.mesh.modules) {
       text += runs_on(module, node) ? components_text(view, node, module) : std::string();
     }

@@ -20,6 +20,9 @@ std::vector<Verb> all_verbs() {
       call_verb(),
       tap_verb(),
       history_verb(),
+      rollback_verb(),
+      logs_verb(),
+      node_verb(),
       grants_verb(),
       who_verb(),
       explain_verb(),
@@ -37,11 +40,8 @@ std::vector<Verb> all_verbs() {
 
 const std::vector<std::pair<std::string, std::string>>& later_verbs() {
   static const std::vector<std::pair<std::string, std::string>> kLater = {
-      {"rollback", "back to an earlier push"},
-      {"logs", "what modules print"},
       {"lint", "reads a hand-written nats.conf and says what is wrong with it"},
       {"import", "brings a hand-written setup under Mesh"},
-      {"node", "adds, removes and lists machines"},
       {"credential", "replaces and exports credentials"},
       {"parked", "messages and work that failed for good"},
   };

@@ -15,6 +15,7 @@
 #include "controller/bus_file.h"
 #include "controller/credentials.h"
 #include "controller/heal.h"
+#include "controller/node_keeper.h"
 #include "controller/recorded.h"
 #include "controller/registry_keeper.h"
 #include "controller/tls.h"
@@ -204,6 +205,7 @@ struct Controller::Parts {
   std::unique_ptr<bus::ManagedServer> server;
   std::unique_ptr<RegistryKeeper> registry;
   Healer healer;
+  NodeKeeper nodes;
   bool stopped = false;
 };
 
@@ -232,7 +234,8 @@ Result<std::unique_ptr<Controller>> Controller::start(inventory::State& state,
   MESH_CHECK(write_record(state.paths, edges));
   std::unique_ptr<Controller> controller(new Controller(std::unique_ptr<Parts>(
       new Parts{state, location.root, edges, say, std::move(lock), std::move(server),
-                std::move(registry), Healer(state, location.root, edges, std::move(say)), false})));
+                std::move(registry), Healer(state, location.root, edges, say),
+                NodeKeeper(state, location, edges, std::move(say)), false})));
   controller->tick();  // what is kept in memory alone went with the server that was
   return controller;
 }
@@ -240,6 +243,7 @@ Result<std::unique_ptr<Controller>> Controller::start(inventory::State& state,
 void Controller::tick() {
   parts_->registry->tick();
   parts_->healer.tick();
+  parts_->nodes.tick();
 }
 
 std::optional<bus::ServerRecord> Controller::server() const {
@@ -254,6 +258,7 @@ Status Controller::stop() {
   if (std::exchange(parts_->stopped, true)) {
     return {};
   }
+  parts_->nodes.disconnect();
   parts_->healer.disconnect();
   Status done = parts_->registry->stop();
   if (auto bus = parts_->server ? parts_->server->stop() : Status(); !bus) {

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "controller/environment.h"
+#include "controller/node_declarations.h"
 #include "controller/observe.h"
 #include "controller/recorded.h"
 #include "controller/registry_link.h"
@@ -143,6 +144,10 @@ Status plan_access(BusLink& link, Steps& steps, Plan& plan) {
 
 Status plan_needed_images(inventory::State& state, const PlanRequest& request, Steps& steps,
                           Plan& plan) {
+  if (request.images != nullptr) {
+    plan.images.known = *request.images;
+    return {};
+  }
   MESH_TRY(plan.images,
            plan_images(state.inventory, request.location, request.mesh(), steps.stop_descriptor()));
   for (const auto& need : plan.images.needed) {
@@ -175,11 +180,39 @@ Status plan_certificates(const inventory::StatePaths& paths, const PlanRequest& 
   return {};
 }
 
+/// What a node was told last and what it would be told now differ in more than its declaration
+/// shows: an image, a secret, a credential, the contents of a file.
+Status plan_contents(inventory::State& state, const PlanRequest& request, Plan& plan) {
+  MESH_TRY(const auto composer, DeclarationComposer::make(state, request.mesh(), plan.images.known,
+                                                          request.location.root));
+  std::map<std::string, std::string> told;
+  MESH_TRY(const auto records, state.inventory.nodes());
+  for (const auto& record : records) {
+    told[record.name] = record.content;
+  }
+  for (const auto& node : request.mesh().nodes) {
+    const auto& name = node.name.text();
+    const bool listed = std::ranges::any_of(plan.changes, [&](const auto& change) {
+      return change.kind == plan::Kind::Declaration && change.name == name;
+    });
+    if (listed || composer.content(composer.compose(node)) == told[name]) {
+      continue;
+    }
+    plan::Change change;
+    change.action = told[name].empty() ? plan::Action::Create : plan::Action::Update;
+    change.kind = plan::Kind::Declaration;
+    change.name = name;
+    change.because = {"an image, a file, a secret or a credential of it is another", node.place};
+    plan.changes.push_back(std::move(change));
+  }
+  return {};
+}
+
 Status plan_declarations(inventory::State& state, const PlanRequest& request, Plan& plan) {
   MESH_TRY(const auto before, recorded_mesh(state.inventory));
   append(plan.changes, plan::declaration_plan(before ? &before->mesh : nullptr, request.mesh()));
   plan.number = before ? before->push.number : 0;
-  return {};
+  return plan_contents(state, request, plan);
 }
 
 }  // namespace
@@ -209,8 +242,7 @@ Result<Plan> make_plan(inventory::State& state, const PlanRequest& request, BusL
   plan.wanted = broker::wanted(request.mesh(), state.identity.mesh_id);
   MESH_TRY(plan.hashes, state.inventory.hashes());
   MESH_TRY(plan.file, read_bus_file(state, request.mesh(), request.location.root));
-  plan.settings = server_settings(request.mesh(), state.paths, oldest_version(link));
-  plan.after_restart = keep_fixed_settings(plan.settings, link, plan.file, state.paths);
+  plan.settings = settings_for(state.paths, request.mesh(), link, plan.file, &plan.after_restart);
   MESH_CHECK(plan_access(link, steps, plan));
   MESH_CHECK(plan_bus(state, request, link, steps, plan));
   MESH_CHECK(plan_needed_images(state, request, steps, plan));
@@ -224,6 +256,17 @@ Result<Plan> make_plan(inventory::State& state, const PlanRequest& request, BusL
   plan.digest =
       plan::plan_digest(request.reading.files, plan.observed, plan.file.text, plan.changes);
   return plan;
+}
+
+broker::ServerSettings settings_for(const inventory::StatePaths& paths, const model::Mesh& mesh,
+                                    const BusLink& link, const BusFile& file,
+                                    std::vector<AfterRestart>* later) {
+  auto settings = server_settings(mesh, paths, oldest_version(link));
+  auto fixed = keep_fixed_settings(settings, link, file, paths);
+  if (later != nullptr) {
+    *later = std::move(fixed);
+  }
+  return settings;
 }
 
 Status check_pushable(inventory::State& state, const model::Mesh& mesh) {

@@ -26,6 +26,7 @@ struct PlanRequest {
   const model::Reading& reading;
   bool adopt = false;
   os::WallTime now;
+  const std::vector<inventory::PushImage>* images = nullptr;  // pinned: nothing is looked up
 
   [[nodiscard]] const model::Mesh& mesh() const { return *reading.mesh; }
 };
@@ -64,6 +65,13 @@ struct Plan {
 /// bus, or names of ours that Mesh did not make).
 [[nodiscard]] Result<Plan> make_plan(inventory::State& state, const PlanRequest& request,
                                      BusLink& link, Steps& steps);
+
+/// The settings of the configuration for the servers that run, as a push would write it: what a
+/// running managed server cannot change stays, and is said in `later` where it is not nullptr.
+[[nodiscard]] broker::ServerSettings settings_for(const inventory::StatePaths& paths,
+                                                  const model::Mesh& mesh, const BusLink& link,
+                                                  const BusFile& file,
+                                                  std::vector<AfterRestart>* later);
 
 /// Refuses what a push can never do: more replicas than the one managed server has. Errors:
 /// Unsupported, with the place. Secrets that are not set: InvalidArgument.

@@ -12,9 +12,11 @@
 
 #include "base/text.h"
 #include "broker/verify.h"
+#include "bus/jetstream.h"
 #include "bus/system.h"
 #include "controller/apply.h"
 #include "controller/credentials.h"
+#include "controller/node_declarations.h"
 #include "controller/prove_principals.h"
 #include "controller/registry_access.h"
 #include "controller/registry_link.h"
@@ -46,8 +48,9 @@ class Push {
     MESH_TRY(const auto lock,
              inventory::lock_state(state_.paths.root(), options_.verb, edges_.clock));
     MESH_TRY(auto link, connect());
-    MESH_TRY(auto plan, make_plan(state_, {location_, reading_, options_.adopt, edges_.clock.now()},
-                                  link, steps_));
+    const PlanRequest request{location_, reading_, options_.adopt, edges_.clock.now(),
+                              options_.images ? &*options_.images : nullptr};
+    MESH_TRY(auto plan, make_plan(state_, request, link, steps_));
     MESH_CHECK(check_plan(plan));
     report_.digest = plan.digest;
     report_.number = plan.number;
@@ -234,6 +237,7 @@ class Push {
     }
     MESH_CHECK(done);
     MESH_CHECK(serve_registry());
+    MESH_CHECK(declare(link));
     return clean_up(link.mesh, plan.changes, steps_, report_.writes);
   }
 
@@ -267,6 +271,46 @@ class Push {
       MESH_TRY(auto address, bus_address(mesh(), state_.paths));
       link.urls = std::move(address.urls);
       link.ca_pem = std::move(address.ca_pem);
+    }
+    return {};
+  }
+
+  /// Tells each node what it is to run, where that is another than it was told last.
+  Status declare(BusLink& link) {
+    MESH_TRY(auto composer, DeclarationComposer::make(state_, mesh(), images_, location_.root));
+    MESH_TRY(const auto known, state_.inventory.nodes());
+    bus::JetStream jetstream(link.mesh, at_most(kBusTimeout, steps_));
+    for (const auto& node : mesh().nodes) {
+      const auto& name = node.name.text();
+      const auto found = std::ranges::find(known, name, &inventory::NodeRecord::name);
+      auto record = found == known.end() ? inventory::NodeRecord{} : *found;
+      record.name = name;
+      auto plain = composer.compose(node);
+      auto content = composer.content(plain);
+      if (record.content != content) {
+        record.declared = report_.number;
+        record.content = std::move(content);
+        MESH_CHECK(send_declaration(composer, std::move(plain), record, jetstream));
+        nodes_.push_back(record);
+      }
+      if (record.key) {
+        report_.declared[name] = record.declared;
+      }
+    }
+    return {};
+  }
+
+  Status send_declaration(DeclarationComposer& composer, declaration::Declaration plain,
+                          const inventory::NodeRecord& record, bus::JetStream& jetstream) {
+    if (!record.key) {
+      return {};
+    }
+    MESH_CHECK(steps_.next("declare to node " + record.name));
+    MESH_TRY(const auto envelope,
+             composer.envelope(std::move(plain), record.declared, *record.key, {}, edges_.random));
+    MESH_TRY(const auto name, model::NodeName::parse(record.name));
+    if (auto stored = jetstream.store(model::declare_subject(name), envelope); !stored) {
+      return within("declare to node " + record.name, std::move(stored).error());
     }
     return {};
   }
@@ -315,13 +359,28 @@ class Push {
   Status record(const Plan& plan) {
     std::vector<std::string> gone;
     for (const auto& [principal, hash] : plan.hashes) {
-      if (!std::ranges::binary_search(plan.shape.users, principal)) {
+      // A name with `/` is no principal's: a credential that a node does not have yet.
+      if (!std::ranges::binary_search(plan.shape.users, principal) &&
+          principal.find('/') == std::string::npos) {
         gone.push_back(principal);
       }
     }
     MESH_CHECK(steps_.next("record the push"));
+    MESH_CHECK(state_.inventory.put_nodes(nodes_));
+    MESH_CHECK(forget_nodes());
     MESH_CHECK(state_.inventory.record(report_.number, gone));
     return keep_floors(state_, {});
+  }
+
+  /// A node that is not declared any more has no user on the bus either.
+  Status forget_nodes() {
+    MESH_TRY(const auto known, state_.inventory.nodes());
+    for (const auto& node : known) {
+      if (mesh().node(node.name) == nullptr) {
+        MESH_CHECK(state_.inventory.remove_node(node.name));
+      }
+    }
+    return {};
   }
 
   inventory::State& state_;
@@ -331,6 +390,7 @@ class Push {
   Edges edges_;
   Steps& steps_;
   std::vector<inventory::PushImage> images_;  // of all components that are images
+  std::vector<inventory::NodeRecord> nodes_;  // that are told something new
   PushReport report_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,8 @@ struct PushOptions {
   bool adopt = false;
   std::string verb = "push";  // as history shows it
   std::string by;             // user@host
+  /// What components run is this, and nothing is brought: for going back.
+  std::optional<std::vector<inventory::PushImage>> images{};
   /// Brings what the components run, where something of it is missing (bring_images.h).
   std::function<Result<std::vector<inventory::PushImage>>(Steps&)> bring_images;
 };
@@ -32,6 +35,8 @@ struct PushReport {
   std::vector<plan::Change> changes;
   std::vector<AfterRestart> after_restart;
   std::vector<std::string> notes;  // what was not proved, and the like
+  /// Node -> the number of the declaration that it was told last: of those that have joined.
+  std::map<std::string, std::int64_t> declared;
 };
 
 /// Makes the bus what the declarations say. The order: lock, read, plan; bring the images that are

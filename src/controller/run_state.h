@@ -19,8 +19,9 @@ struct ComponentState {
   std::string component;
   std::string state;
   int restarts = 0;
-  std::string since;    // RFC 3339: since when it is in this state
-  std::string because;  // why, in words; may be empty
+  std::string since;     // RFC 3339: since when it is in this state
+  std::string because;   // why, in words; may be empty
+  std::string digest{};  // of its image; empty for a command
   /// The process that leads its group, where one runs.
   std::optional<os::ProcessMark> process = std::nullopt;
 };

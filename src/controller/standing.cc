@@ -105,6 +105,21 @@ void add_seats(Standing& standing, BusLink& link, const model::Mesh& mesh,
   }
 }
 
+void add_reported(Standing& standing) {
+  for (const auto& node : standing.nodes) {
+    for (const auto& module :
+         node.report ? node.report->modules : std::vector<declaration::ModuleReport>()) {
+      for (const auto& one : module.components) {
+        const bool why = one.because.empty() && !module.converged;
+        standing.reported.push_back({node.name, module.name, one.name,
+                                     node.state == "silent" ? "unknown" : one.state, one.restarts,
+                                     one.since, why ? module.because : one.because, one.digest,
+                                     std::nullopt});
+      }
+    }
+  }
+}
+
 Status ask(Standing& standing, inventory::State& state, const model::Mesh& mesh,
            const std::string& root, os::WallTime now, Steps& steps) {
   MESH_TRY(auto link, connect_bus(state, mesh, root, at_most(kBusTimeout, steps)));
@@ -125,6 +140,8 @@ Status ask(Standing& standing, inventory::State& state, const model::Mesh& mesh,
       standing.consumers.push_back(consumer_standing(link.mesh, observed, consumer, now, steps));
     }
   }
+  MESH_TRY(standing.nodes, node_standings(state, mesh, link.mesh, now));
+  add_reported(standing);
   add_seats(standing, link, mesh, observed, connected, steps);
   if (const auto* parked = observed.stream(model::kParked); parked != nullptr) {
     standing.parked = parked->messages;
@@ -133,6 +150,22 @@ Status ask(Standing& standing, inventory::State& state, const model::Mesh& mesh,
 }
 
 }  // namespace
+
+const NodeStanding* Standing::joined(const std::string& node) const {
+  const auto found = std::ranges::find(nodes, node, &NodeStanding::name);
+  return found == nodes.end() || found->state == "unknown" ? nullptr : &*found;
+}
+
+const ComponentState* Standing::find(const std::string& node, const std::string& module,
+                                     const std::string& component) const {
+  if (joined(node) != nullptr) {
+    const auto found = std::ranges::find_if(reported, [&](const auto& one) {
+      return one.node == node && one.module == module && one.component == component;
+    });
+    return found == reported.end() ? nullptr : &*found;
+  }
+  return run ? run->find(node, module, component) : nullptr;
+}
 
 bool as_declared(const ComponentState& state, const model::Component& component) {
   return state.state == "running" ||

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "controller/bus_link.h"
+#include "controller/nodes.h"
 #include "controller/registry_standing.h"
 #include "controller/run_state.h"
 #include "inventory/state.h"
@@ -53,6 +54,14 @@ struct Standing {
   std::vector<SeatStanding> seats;          // sorted by name
   std::optional<std::uint64_t> parked;
   std::optional<RunState> run;
+  std::vector<NodeStanding> nodes;       // by their reports; sorted by name
+  std::vector<ComponentState> reported;  // of machines that have joined
+
+  /// How the node stands by its reports; nullptr where no machine has joined as it.
+  [[nodiscard]] const NodeStanding* joined(const std::string& node) const;
+  /// How a component stands: by the node's report, or as `mesh up` on this machine wrote it.
+  [[nodiscard]] const ComponentState* find(const std::string& node, const std::string& module,
+                                           const std::string& component) const;
 };
 
 /// Asks the bus for at most `timeout`. Never fails for the bus' or the registry's sake: where one

@@ -33,6 +33,7 @@ json module_report_json(const ModuleReport& module) {
   }
   return {{"module", module.name},
           {"converged", module.converged},
+          {"failed", module.failed},
           {"because", module.because},
           {"components", std::move(components)}};
 }
@@ -62,6 +63,7 @@ Result<ModuleReport> module_report_from(const json& object) {
   Fields fields(object, "a module");
   out.name = fields.text("module");
   out.converged = fields.flag("converged");
+  out.failed = fields.flag("failed");
   out.because = fields.text("because");
   for (const auto& entry : fields.array("components")) {
     MESH_TRY(auto component, component_report_from(entry));
@@ -87,23 +89,22 @@ std::string write(const Report& report) {
   for (const auto& module : report.modules) {
     modules.push_back(module_report_json(module));
   }
-  const json document = {
-      {"mesh", report.mesh},
-      {"node", report.node},
-      {"incarnation", report.incarnation},
-      {"sequence", report.sequence},
-      {"time", report.time},
-      {"key", report.key},
-      {"number", report.number},
-      {"converged", report.converged},
-      {"platform", report.platform},
-      {"version", report.version},
-      {"engine", report.engine},
-      {"modules", std::move(modules)},
-      {"refused", report.refused ? json{{"code", report.refused->code},
-                                        {"because", report.refused->because}}
-                                 : json()},
-      {"join", join_json(report.join)}};
+  const json document = {{"mesh", report.mesh},
+                         {"node", report.node},
+                         {"incarnation", report.incarnation},
+                         {"sequence", report.sequence},
+                         {"time", report.time},
+                         {"key", report.key},
+                         {"number", report.number},
+                         {"converged", report.converged},
+                         {"platform", report.platform},
+                         {"version", report.version},
+                         {"engine", report.engine},
+                         {"modules", std::move(modules)},
+                         {"refused", report.refused ? json{{"code", report.refused->code},
+                                                           {"because", report.refused->because}}
+                                                    : json()},
+                         {"join", join_json(report.join)}};
   // What a module printed may be any bytes.
   return document.dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -18,17 +18,18 @@ struct ComponentReport {
   std::string state;
   std::string digest;  // of its image; empty for a command
   int restarts = 0;
-  std::string since;    // RFC 3339
-  std::string because;  // why; may be empty
-  std::vector<std::string> last_lines;   // of its log, where it failed
-  std::vector<std::string> ports;        // `8080/tcp -> 127.0.0.1:49153`, where the machine chose
-  std::int64_t pid = 0;                  // of a command that runs; 0 otherwise
+  std::string since;                    // RFC 3339
+  std::string because;                  // why; may be empty
+  std::vector<std::string> last_lines;  // of its log, where it failed
+  std::vector<std::string> ports;       // `8080/tcp -> 127.0.0.1:49153`, where the machine chose
+  std::int64_t pid = 0;                 // of a command that runs; 0 otherwise
   friend bool operator==(const ComponentReport&, const ComponentReport&) = default;
 };
 
 struct ModuleReport {
   std::string name;
   bool converged = false;  // as declared; not where the former one was put back
+  bool failed = false;     // it will not come by itself: put back, not allowed, not to be pulled
   std::string because;     // why not
   std::vector<ComponentReport> components;
   friend bool operator==(const ModuleReport&, const ModuleReport&) = default;

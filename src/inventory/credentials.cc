@@ -57,4 +57,17 @@ Status Inventory::add_credentials(std::span<const NewCredential> credentials) {
   return parts_->database.transaction([&] { return parts_->insert_credentials(credentials); });
 }
 
+Status Inventory::rename_credential(const std::string& from, const std::string& to) {
+  MESH_TRY(auto secret, credential_secret(from));
+  MESH_TRY(auto known, hashes());
+  std::vector<NewCredential> renamed;
+  renamed.push_back({to, known[from], std::move(secret)});
+  return parts_->database.transaction([&]() -> Status {
+    MESH_CHECK(parts_->insert_credentials(renamed));
+    MESH_TRY(Statement remove,
+             parts_->database.prepare("DELETE FROM credential WHERE principal = ?1"));
+    return remove.bind(1, from).run();
+  });
+}
+
 }  // namespace mesh::inventory

@@ -84,6 +84,9 @@ class Inventory {
   /// Keeps credentials outside a push (`mesh bus-config`); one that exists is replaced.
   [[nodiscard]] Status add_credentials(std::span<const NewCredential> credentials);
 
+  /// `from` becomes `to`, replacing what that had. Errors: NotFound.
+  [[nodiscard]] Status rename_credential(const std::string& from, const std::string& to);
+
   // Secrets of modules.
 
   /// Keeps a value byte-exact. Errors: InvalidArgument (longer than 64 KiB, or a name that no
@@ -93,6 +96,8 @@ class Inventory {
   [[nodiscard]] Status remove_secret(const SecretName& name);
   /// Sorted by module and name; no values.
   [[nodiscard]] Result<std::vector<SecretInfo>> secrets();
+  /// Secret -> a text that is another one after it was set; it says nothing of the value.
+  [[nodiscard]] Result<std::map<SecretName, std::string>> secret_marks();
   /// A text that is another one after any secret was set or removed. It says nothing of the values.
   [[nodiscard]] Result<std::string> secrets_mark();
   /// The module's own value, else the mesh's. Errors: NotFound (the hint names the verb that sets

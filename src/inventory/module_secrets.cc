@@ -136,4 +136,17 @@ Result<secrets::Secret> Inventory::module_key(const std::string& module) {
                 : fail(Code::Internal, "a module's key was not kept");
 }
 
+Result<std::map<SecretName, std::string>> Inventory::secret_marks() {
+  MESH_TRY(Statement select, parts_->database.prepare("SELECT module, name, sealed FROM secret"));
+  std::map<SecretName, std::string> out;
+  for (;;) {
+    MESH_TRY(const bool row, select.step());
+    if (!row) {
+      return out;
+    }
+    // What is sealed twice is never the same bytes.
+    out[{select.text(0), select.text(1)}] = sha256_hex(select.blob(2));
+  }
+}
+
 }  // namespace mesh::inventory

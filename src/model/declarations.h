@@ -181,7 +181,8 @@ struct Component {
   std::optional<std::string> user{};
   Env env{};
   std::vector<Located<std::string>> secrets{};
-  std::map<std::string, std::string> files{};
+  std::map<std::string, std::string> files{};  // path in the container -> file beside module.toml
+  std::map<std::string, std::string> file_bytes{};  // path in the container -> what is in it
   std::vector<Port> ports{};
   std::vector<Volume> volumes{};
   std::vector<std::string> devices{};

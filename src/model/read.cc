@@ -55,6 +55,7 @@ class Reader {
   /// An empty file in place of one that cannot be read.
   std::shared_ptr<const ModuleFile> broken();
   void read_schemas(const std::string& folder, const Value& root, ModuleFile& file);
+  void read_contents(const std::string& folder, ModuleFile& file);
   void report_missing_module(const std::string& folder, const Value& path_value,
                              const Error& error);
   /// What cannot be read is told with the cause that `read` came to.
@@ -137,6 +138,27 @@ void Reader::read_schemas(const std::string& folder, const Value& root, ModuleFi
   }
 }
 
+void Reader::read_contents(const std::string& folder, ModuleFile& file) {
+  for (auto& component : file.components) {
+    for (const auto& [path, name] : component.files) {
+      const auto tidy = parse_inner_path(name);
+      if (!tidy || !path.starts_with('/')) {
+        continue;  // reported where it was read
+      }
+      const auto beside = join_path(folder, *tidy);
+      auto bytes = files_.read(beside);
+      if (!bytes) {
+        report_.error(
+            component.place, "unreadable",
+            fmt::format("{} is to hold \"{}\": {}", path, printable(name), bytes.error().message),
+            "files = { \"/path/in/the/container\" = \"file-beside-module.toml\" }");
+        continue;
+      }
+      component.file_bytes[path] = keep(beside, std::move(*bytes));
+    }
+  }
+}
+
 std::shared_ptr<const ModuleFile> Reader::broken() {
   auto file = std::make_shared<const ModuleFile>();
   broken_.insert(file.get());
@@ -161,6 +183,7 @@ std::shared_ptr<const ModuleFile> Reader::load(const std::string& folder, const 
     broken_.insert(file.get());
   }
   read_schemas(folder, document->root(), *file);
+  read_contents(folder, *file);
   return file;
 }
 
