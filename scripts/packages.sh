@@ -46,32 +46,31 @@ need_node() {
   command -v node >/dev/null && command -v npm >/dev/null || need_packages "to run modules in JavaScript" nodejs npm
 }
 
-# The nats-servers that are tested against: 2.10 and the newest that Debian's testing suite has, from
-# the machine's own Debian mirror and keyring through an apt root of their own. Nothing on the system
-# changes.
+# The nats-servers that are tested against: 2.10 and the newest that Debian's testing suite has.
 need_nats_servers() {
-  need_nats_server trixie 2.10
-  need_nats_server testing newest
+  need_program_of_suite trixie nats-server build/tools/nats-2.10/nats-server
+  need_program_of_suite testing nats-server build/tools/nats-newest/nats-server
   [ -e build/tools/nats-server ] || ln -sfn nats-2.10/nats-server build/tools/nats-server
 }
 
-need_nats_server() { # suite name
-  local suite=$1 folder=build/tools/nats-$2
-  [ ! -x "$folder/nats-server" ] || return 0
-  say "fetching nats-server of Debian's $suite suite into $folder (the system is left as it is)"
+# The program of a package of the same name in another suite of Debian, from the machine's own mirror and
+# keyring through an apt root of its own. Nothing on the system changes.
+need_program_of_suite() { # suite package file
+  local suite=$1 package=$2 file=$3
+  [ ! -x "$file" ] || return 0
+  say "fetching $package of Debian's $suite suite into ${file%/*} (the system is left as it is)"
   local root
   root=$(mktemp -d "${TMPDIR:-/tmp}/mesh-apt.XXXXXX")
-  if ! fetch_nats_server "$suite" "$root" >"$root/log" 2>&1; then
+  if ! fetch_package_of_suite "$suite" "$package" "$root" >"$root/log" 2>&1; then
     tail -n 20 "$root/log" >&2
-    say "nats-server could not be fetched from the $suite suite of this machine's Debian mirror"
+    say "$package could not be fetched from the $suite suite of this machine's Debian mirror"
     rm -rf "$root"
     return 1
   fi
-  mkdir -p "$folder"
-  cp "$(find "$root/unpacked" -name nats-server -type f -perm -u+x | head -n 1)" "$folder/nats-server.part"
-  mv "$folder/nats-server.part" "$folder/nats-server"
+  mkdir -p "${file%/*}"
+  cp "$(find "$root/unpacked" -name "$package" -type f -perm -u+x | head -n 1)" "$file.part"
+  mv "$file.part" "$file"
   rm -rf "$root"
-  say "$("$folder/nats-server" -v)"
 }
 
 # The mirror that the machine's own sources name for Debian's main suite.
@@ -80,8 +79,8 @@ debian_mirror() {
     awk '$3 == "main" && $2 !~ /security|updates|backports/ && /Debian/ {print $1; exit}'
 }
 
-fetch_nats_server() { # suite root
-  local suite=$1 root=$2 mirror
+fetch_package_of_suite() { # suite package root
+  local suite=$1 package=$2 root=$3 mirror
   mirror=$(debian_mirror)
   if [ -z "$mirror" ]; then
     as_root apt-get update
@@ -95,8 +94,8 @@ fetch_nats_server() { # suite root
     -o Dir::State::status=/dev/null -o Acquire::Languages=none -o APT::Architecture="$(dpkg --print-architecture)")
   [ "$(id -u)" -ne 0 ] || apt+=(-o APT::Sandbox::User=root)
   "${apt[@]}" update
-  (cd "$root" && "${apt[@]}" download nats-server)
-  dpkg-deb -x "$root"/nats-server_*.deb "$root/unpacked"
+  (cd "$root" && "${apt[@]}" download "$package")
+  dpkg-deb -x "$root/$package"_*.deb "$root/unpacked"
 }
 
 # The mesh's registry. Installing Debian's package would start a service; its program alone is enough.

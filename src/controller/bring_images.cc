@@ -61,8 +61,8 @@ std::vector<std::string> lines_of(const BuildTrouble& trouble) {
   for (const auto& line : trouble.last_lines) {
     out.push_back("  | " + printable(line, kLongestLine));
   }
-  out.push_back(fmt::format("building {}/{}: {}", trouble.module, trouble.component,
-                            trouble.error.message));
+  out.push_back(
+      fmt::format("building {}/{}: {}", trouble.module, trouble.component, trouble.error.message));
   return out;
 }
 
@@ -76,9 +76,8 @@ Result<std::vector<inventory::PushImage>> bring_images(inventory::State& state,
   options.images = true;
   options.timeout = steps.left();
   options.stop_fd = steps.stop_descriptor();
-  MESH_TRY(auto outcome,
-           build(state, location, mesh, options, edges.services, edges.progress,
-                 [&](std::string_view line) { steps.say(line); }));
+  MESH_TRY(auto outcome, build(state, location, mesh, options, edges.services, edges.progress,
+                               [&](std::string_view line) { steps.say(line); }));
   MESH_CHECK(first_error(outcome.problems));
   auto& report = outcome.report;
   say_report(report, steps);

@@ -20,9 +20,9 @@ struct ImageEdges {
 };
 
 /// Builds and mirrors what the components of `mesh` run, as `mesh build` does, and says what was
-/// asked of upstream. Where one cannot be had, what went wrong with each is said with the last lines
-/// of its build, and the first error is returned: the others are in the registry all the same.
-/// Returns what every component with an image runs.
+/// asked of upstream. Where one cannot be had, what went wrong with each is said with the last
+/// lines of its build, and the first error is returned: the others are in the registry all the
+/// same. Returns what every component with an image runs.
 [[nodiscard]] Result<std::vector<inventory::PushImage>> bring_images(inventory::State& state,
                                                                      const Location& location,
                                                                      const model::Mesh& mesh,

@@ -47,7 +47,7 @@ struct BuildReport {
   std::vector<BuiltComponent> components;  // by module and component
   std::vector<BuildTrouble> troubles;
   std::vector<inventory::PushImage> images;  // what each component is now, built or brought
-  std::vector<registry::Asked> upstream;  // every request
+  std::vector<registry::Asked> upstream;     // every request
   std::vector<registry::Quota> quotas;
   std::vector<std::string> notes;  // "debian:12: sha256:… -> sha256:…"
 };

@@ -127,8 +127,7 @@ class ImagePlanner {
       need(module, component, fmt::format("the registry does not hold {}", *component.image));
       return {};
     }
-    out_.known.push_back(
-        {module.name.text(), component.name.text(), repository.text(), *digest});
+    out_.known.push_back({module.name.text(), component.name.text(), repository.text(), *digest});
     return {};
   }
 

@@ -7,10 +7,10 @@
 #include "base/place.h"
 #include "base/result.h"
 #include "builder/lock_file.h"
+#include "containerfile/resolve.h"
 #include "controller/build_inputs.h"
 #include "controller/workspace.h"
 #include "inventory/state.h"
-#include "containerfile/resolve.h"
 #include "model/declarations.h"
 #include "oci/reference.h"
 

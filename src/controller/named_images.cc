@@ -1,5 +1,6 @@
 #include "controller/named_images.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "controller/build_inputs.h"
 #include "controller/disk_files.h"
 #include "controller/lock_file.h"
+#include "controller/nodes.h"
 #include "controller/recorded.h"
 #include "oci/reference.h"
 #include "os/files.h"
@@ -63,8 +65,7 @@ class Names {
       MESH_TRY(const auto images, state_.inventory.images(push.number));
       for (const auto& image : images) {
         take(image.digest, fmt::format("the image of {} as of push {}",
-                                       component_name(image.module, image.component),
-                                       push.number));
+                                       component_name(image.module, image.component), push.number));
       }
     }
     if (pushes.size() == kPushes) {
@@ -88,13 +89,25 @@ class Names {
     return {};
   }
 
-  std::map<std::string, std::string> done() { return std::move(names_); }
+  /// What each node was told last, however long ago.
+  Status take_told() {
+    MESH_TRY(const auto nodes, state_.inventory.nodes());
+    for (const auto& node : nodes) {
+      MESH_TRY(const auto images, state_.inventory.images(node.declared));
+      for (const auto& image : images) {
+        take(image.digest, fmt::format("node {} was told to run it", node.name));
+      }
+    }
+    return {};
+  }
 
- private:
   void take(const std::string& key, std::string because) {
     names_.emplace(key, std::move(because));
   }
 
+  std::map<std::string, std::string> done() { return std::move(names_); }
+
+ private:
   void take_reference(const std::string& text, const std::string& because) {
     const auto reference = oci::Reference::parse(text);
     if (!reference) {
@@ -128,15 +141,45 @@ class Names {
 
 }  // namespace
 
-Result<std::map<std::string, std::string>> named_images(inventory::State& state,
-                                                        const model::Mesh& mesh,
-                                                        const Location& location) {
+Result<std::map<std::string, std::string>> named_images(
+    inventory::State& state, const model::Mesh& mesh, const Location& location,
+    const std::map<std::string, std::string>& running) {
   Names names(state, location);
+  for (const auto& [digest, who] : running) {
+    names.take(digest, who);
+  }
+  MESH_CHECK(names.take_told());
   MESH_CHECK(names.take_declared(mesh));
   MESH_CHECK(names.take_lock());
   MESH_CHECK(names.take_pushes());
   MESH_CHECK(names.take_built());
   return names.done();
+}
+
+Result<std::map<std::string, std::string>> running_images(inventory::State& state,
+                                                          const model::Mesh& mesh,
+                                                          const Location& location) {
+  std::map<std::string, std::string> out;
+  MESH_TRY(const auto nodes, state.inventory.nodes());
+  if (std::ranges::none_of(nodes, [](const auto& node) { return node.key.has_value(); })) {
+    return out;
+  }
+  MESH_TRY(auto link, connect_bus(state, mesh, location.root, kBusTimeout));
+  MESH_TRY(const auto standings, node_standings(state, mesh, link.mesh, {}));
+  for (const auto& node : standings) {
+    if (!node.report) {
+      continue;
+    }
+    for (const auto& module : node.report->modules) {
+      for (const auto& component : module.components) {
+        if (!component.digest.empty()) {
+          out[component.digest] =
+              fmt::format("node {} runs it as {}.{}", node.name, module.name, component.name);
+        }
+      }
+    }
+  }
+  return out;
 }
 
 }  // namespace mesh::controller

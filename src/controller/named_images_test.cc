@@ -57,10 +57,10 @@ class NamedImages : public testing::Test {
     clock_.advance(1min);
   }
 
-  std::map<std::string, std::string> names() {
+  std::map<std::string, std::string> names(const std::map<std::string, std::string>& running = {}) {
     const auto reading = read_declarations(location_);
     EXPECT_TRUE(reading.mesh);
-    const auto found = named_images(*state_, *reading.mesh, location_);
+    const auto found = named_images(*state_, *reading.mesh, location_, running);
     EXPECT_TRUE(found) << found.error().message;
     return found.value_or(std::map<std::string, std::string>());
   }
@@ -113,11 +113,31 @@ TEST_F(NamedImages, OfTheLastTenPushesAndWhatWasBuiltForThem) {
   EXPECT_FALSE(found.contains(digest_of('9'))) << "of a module that none of the ten had";
 }
 
+TEST_F(NamedImages, OfWhatNodesWereToldAndRunHoweverLongAgo) {
+  inventory::Intent intent;
+  intent.by = "me";
+  intent.verb = "push";
+  intent.files = {{"mesh.toml", with_module("shop")}, {"shop/module.toml", ""}};
+  intent.images = {{"shop", "main", "mesh/shop", digest_of('7')}};
+  const auto told = state_->inventory.intend(intent).value();
+  ASSERT_TRUE(state_->inventory.record(told, {}));
+  for (int i = 0; i < 12; ++i) {
+    push("shop", fmt::format("[components.main]\nrun = [\"x{}\"]\n", i));
+  }
+  EXPECT_FALSE(names().contains(digest_of('7')));
+  inventory::NodeRecord node;
+  node.name = "one";
+  node.declared = told;
+  ASSERT_TRUE(state_->inventory.put_node(node));
+  EXPECT_EQ(names().at(digest_of('7')), "node one was told to run it");
+  EXPECT_EQ(names({{digest_of('8'), "node one runs it"}}).at(digest_of('8')), "node one runs it");
+}
+
 TEST_F(NamedImages, WhereOneCannotBeReadNothingIsSaid) {
   const auto reading = read_declarations(location_);
   ASSERT_TRUE(reading.mesh);
   write("mesh.lock", "{}");
-  const auto found = named_images(*state_, *reading.mesh, location_);
+  const auto found = named_images(*state_, *reading.mesh, location_, {});
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, Code::Corrupt);
 }

@@ -74,7 +74,8 @@ Result<Looked> look(inventory::State& state, const model::Mesh& mesh, const Loca
   MESH_TRY(out.held, mesh.registry.managed
                          ? manifests_in_storage(options.storage, state.inventory, options.registry)
                          : manifests_on_record(state.inventory, options.registry));
-  MESH_TRY(const auto named, named_images(state, mesh, location));
+  MESH_TRY(const auto running, running_images(state, mesh, location));
+  MESH_TRY(const auto named, named_images(state, mesh, location, running));
   out.report.plan = plan_prune(out.held, named, all);
   if (mesh.registry.managed) {
     out.report.leftover = leftover(contents_of(options.storage), out.held);

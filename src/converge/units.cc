@@ -62,10 +62,10 @@ class ModuleSteps {
     if (wanted_ != declared_) {
       return false;
     }
-    return declared_ == nullptr
-               ? units_.empty()
-               : all_good() && std::ranges::all_of(
-                                   units_, [&](const auto* unit) { return is_wanted(*unit); });
+    return declared_ == nullptr ? units_.empty()
+                                : all_good() && std::ranges::all_of(units_, [&](const auto* unit) {
+                                    return is_wanted(*unit);
+                                  });
   }
 
  private:
@@ -84,8 +84,7 @@ class ModuleSteps {
 
   [[nodiscard]] bool is_wanted(const Unit& unit) const {
     return std::ranges::any_of(wanted_->components, [&](const auto& component) {
-      return component.name == unit.name.component &&
-             component.generation == unit.name.generation;
+      return component.name == unit.name.component && component.generation == unit.name.generation;
     });
   }
 
@@ -116,7 +115,11 @@ class ModuleSteps {
       missing = true;
       if (!observed_.unpullable.contains(component.image) &&
           images.insert(component.image).second) {
-        out_.push_back({Action::Pull, {}, component.image, module_, {},
+        out_.push_back({Action::Pull,
+                        {},
+                        component.image,
+                        module_,
+                        {},
                         "component " + component.name + " needs it"});
       }
     }
@@ -132,7 +135,11 @@ class ModuleSteps {
     for (const auto& component : wanted_->components) {
       const auto* unit = unit_of(component);
       if (unit != nullptr && unit->standing == Standing::Bad) {
-        out_.push_back({Action::Reject, unit->name, {}, module_, wanted_->generation(),
+        out_.push_back({Action::Reject,
+                        unit->name,
+                        {},
+                        module_,
+                        wanted_->generation(),
                         fmt::format("{}: {}", component.name, unit->because)});
         return true;
       }
@@ -159,8 +166,7 @@ class ModuleSteps {
       }
       for (const auto* unit : units_) {
         if (unit->state == UnitState::Running && !is_wanted(*unit)) {
-          add(Action::Stop, unit->name,
-              "its port or volume is needed by what replaces it");
+          add(Action::Stop, unit->name, "its port or volume is needed by what replaces it");
         }
       }
       break;
@@ -274,10 +280,10 @@ const char* action_name(Action action) {
 }
 
 std::string Step::text() const {
-  const auto what = action == Action::Pull      ? image
-                    : unit.component.empty()    ? module
-                                                : fmt::format("{}.{} ({})", unit.module,
-                                                           unit.component, unit.generation);
+  const auto what = action == Action::Pull ? image
+                    : unit.component.empty()
+                        ? module
+                        : fmt::format("{}.{} ({})", unit.module, unit.component, unit.generation);
   return fmt::format("{} {}: {}", action_name(action), what, because);
 }
 

@@ -28,9 +28,9 @@ enum class UnitState {
 
 /// How a unit does, by the host's judgement of its exit, its health check and the time.
 enum class Standing {
-  Pending,   // not known yet: it may still become good or bad
-  Good,      // it runs, and was healthy once where it has a check; or it has done what it was for
-  Bad,       // it did not get there within its deadline
+  Pending,  // not known yet: it may still become good or bad
+  Good,     // it runs, and was healthy once where it has a check; or it has done what it was for
+  Bad,      // it did not get there within its deadline
 };
 
 struct Unit {
@@ -68,12 +68,12 @@ struct WantedModule {
 /// `rejected` says which state of a module was tried and put back.
 struct Target {
   std::vector<WantedModule> modules;
-  std::map<std::string, WantedModule> former;  // by module
+  std::map<std::string, WantedModule> former;   // by module
   std::map<std::string, std::string> rejected;  // module -> generation
 };
 
 struct Observed {
-  std::vector<Unit> units;      // all that carry our labels, of this mesh and node
+  std::vector<Unit> units;       // all that carry our labels, of this mesh and node
   std::set<std::string> images;  // those that the engine has, of the ones that are wanted
   /// Images whose pull failed and is not to be tried again yet -> why.
   std::map<std::string, std::string> unpullable;

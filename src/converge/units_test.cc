@@ -23,9 +23,10 @@ Target shop(std::vector<WantedComponent> components) {
 std::vector<std::string> words(const std::vector<Step>& steps) {
   std::vector<std::string> out;
   for (const auto& step : steps) {
-    const auto what = step.action == Action::Pull   ? step.image
-                      : step.unit.component.empty() ? step.module
-                                                    : step.unit.component + " " + step.unit.generation;
+    const auto what = step.action == Action::Pull ? step.image
+                      : step.unit.component.empty()
+                          ? step.module
+                          : step.unit.component + " " + step.unit.generation;
     out.push_back(std::string(action_name(step.action)) + " " + what);
   }
   return out;
@@ -72,8 +73,8 @@ TEST(Converge, StartsTheNewBeforeItStopsTheOld) {
 TEST(Converge, StopsTheOldFirstWhereAPortOrAVolumeForcesIt) {
   auto target = shop({component("web", "2")});
   target.modules[0].components[0].excludes_itself = true;
-  const Observed observed{{unit("web", "1"), unit("web", "2", UnitState::Created, Standing::Pending)},
-                          {}, {}, {}};
+  const Observed observed{
+      {unit("web", "1"), unit("web", "2", UnitState::Created, Standing::Pending)}, {}, {}, {}};
   EXPECT_EQ(words(steps(target, observed)), Words{"stop web 1"});
 }
 
@@ -82,7 +83,9 @@ TEST(Converge, PutsTheFormerBackWhereTheNewDoesNotComeUp) {
   target.former["shop"] = {"shop", {component("web", "1")}};
   Observed observed{{unit("web", "1", UnitState::Exited, Standing::Pending),
                      unit("web", "2", UnitState::Running, Standing::Bad)},
-                    {}, {}, {}};
+                    {},
+                    {},
+                    {}};
   EXPECT_EQ(words(steps(target, observed)), Words{"reject web 2"});
   target.rejected["shop"] = target.modules[0].generation();
   EXPECT_EQ(words(steps(target, observed)), Words{"start web 1"});
@@ -107,7 +110,9 @@ TEST(Converge, AComponentStartsAfterThoseThatItNames) {
   target.modules[0].components[1].after = {"db"};
   Observed observed{{unit("db", "1", UnitState::Running, Standing::Pending),
                      unit("web", "1", UnitState::Created, Standing::Pending)},
-                    {}, {}, {}};
+                    {},
+                    {},
+                    {}};
   EXPECT_EQ(words(steps(target, observed)), Words{});
   observed.units[0].standing = Standing::Good;
   EXPECT_EQ(words(steps(target, observed)), Words{"start web 1"});
@@ -129,13 +134,16 @@ TEST(Converge, AnUnhealthyOneIsStartedAnew) {
 
 TEST(Converge, WhatIsNotDeclaredAnyMoreGoes) {
   const Observed observed{{unit("web", "1"), unit("job", "1", UnitState::Exited)}, {}, {}, {}};
-  EXPECT_EQ(words(steps(Target{}, observed)), (Words{"stop web 1", "remove web 1", "remove job 1"}));
+  EXPECT_EQ(words(steps(Target{}, observed)),
+            (Words{"stop web 1", "remove web 1", "remove job 1"}));
 }
 
 TEST(Converge, WhatHasDoneItsWorkIsNotStartedAgain) {
   const auto target = shop({component("job", "1")});
   const Observed observed{{unit("job", "1", UnitState::Exited, Standing::Good)},
-                          {}, {}, {{"shop", target.modules[0].generation()}}};
+                          {},
+                          {},
+                          {{"shop", target.modules[0].generation()}}};
   EXPECT_EQ(words(steps(target, observed)), Words{});
   EXPECT_TRUE(converged(target, observed));
 }
@@ -230,8 +238,8 @@ class AnyState {
         continue;
       }
       auto generation = std::to_string(below(3)) + (sound || below(4) != 0 ? "" : "x");
-      out.components.push_back({part, generation, below(2) == 0 ? "" : "image" + generation, {},
-                                below(2) == 0});
+      out.components.push_back(
+          {part, generation, below(2) == 0 ? "" : "image" + generation, {}, below(2) == 0});
       if (out.components.size() > 1 && below(2) == 0) {
         out.components.back().after = {out.components.front().name};
       }
@@ -252,8 +260,8 @@ class AnyState {
     }
     std::set<UnitName> names;
     for (std::size_t i = below(8); i > 0; --i) {
-      names.insert({below(2) == 0 ? "shop" : "old", std::string(1, static_cast<char>('a' + below(4))),
-                    std::to_string(below(3))});
+      names.insert({below(2) == 0 ? "shop" : "old",
+                    std::string(1, static_cast<char>('a' + below(4))), std::to_string(below(3))});
     }
     for (const auto& name : names) {
       const auto state = static_cast<UnitState>(below(3));
@@ -279,9 +287,12 @@ void expect_done(const World& world, unsigned seed) {
     const auto& wanted = rejected ? world.target().former.at(module.name) : module;
     for (const auto& unit : world.observed().units) {
       if (unit.name.module == module.name) {
-        EXPECT_TRUE(std::ranges::any_of(wanted.components, [&](const auto& one) {
-          return one.name == unit.name.component && one.generation == unit.name.generation;
-        })) << "seed " << seed << ": " << unit.name.component << " " << unit.name.generation;
+        EXPECT_TRUE(std::ranges::any_of(wanted.components,
+                                        [&](const auto& one) {
+                                          return one.name == unit.name.component &&
+                                                 one.generation == unit.name.generation;
+                                        }))
+            << "seed " << seed << ": " << unit.name.component << " " << unit.name.generation;
       }
     }
   }
@@ -339,8 +350,7 @@ TEST(ConvergeProperty, NeverStopsWhatRunsBeforeItsImagesAreThere) {
       const bool former = world.target().former.contains(step.module);
       const auto complete = [&] {
         return std::ranges::all_of(module->components, [&](const auto& component) {
-          return component.image.empty() ||
-                 world.observed().images.contains(component.image) ||
+          return component.image.empty() || world.observed().images.contains(component.image) ||
                  std::ranges::any_of(world.observed().units, [&](const auto& one) {
                    return one.name.module == step.module && one.name.component == component.name &&
                           one.name.generation == component.generation;

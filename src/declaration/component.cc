@@ -91,9 +91,8 @@ std::vector<Port> ports_from(const json& array, Fields& parent) {
 json volumes_json(const std::vector<Volume>& volumes) {
   json out = json::array();
   for (const auto& volume : volumes) {
-    out.push_back({{"source", volume.source},
-                   {"target", volume.target},
-                   {"read_only", volume.read_only}});
+    out.push_back(
+        {{"source", volume.source}, {"target", volume.target}, {"read_only", volume.read_only}});
   }
   return out;
 }
@@ -191,7 +190,9 @@ bool Component::excludes_itself() const {
          std::ranges::any_of(ports, [](const auto& port) { return port.host != 0; });
 }
 
-const char* restart_name(Restart restart) { return name_in(kRestarts, restart); }
+const char* restart_name(Restart restart) {
+  return name_in(kRestarts, restart);
+}
 
 json to_json(const Component& component) {
   return {{"name", component.name},

@@ -18,16 +18,11 @@ json module_json(const Module& module) {
   for (const auto& component : module.components) {
     components.push_back(to_json(component));
   }
-  return {{"name", module.name},
-          {"path", module.path},
-          {"user", module.user},
-          {"inbox", module.inbox},
-          {"consumer", module.consumer},
-          {"seats", module.seats},
-          {"tools", module.tools},
-          {"password", module.password.name},
-          {"key", module.key.name},
-          {"components", std::move(components)}};
+  return {{"name", module.name},         {"path", module.path},
+          {"user", module.user},         {"inbox", module.inbox},
+          {"consumer", module.consumer}, {"seats", module.seats},
+          {"tools", module.tools},       {"password", module.password.name},
+          {"key", module.key.name},      {"components", std::move(components)}};
 }
 
 Result<Module> module_from(const json& object) {
@@ -78,32 +73,39 @@ json declaration_json(const Declaration& declaration) {
 }
 
 Status check_format(const json& document) {
-  const auto format = document.is_object() && document.contains("format") &&
-                              document["format"].is_number_integer()
-                          ? document["format"].get<std::int64_t>()
-                          : 0;
+  const auto format =
+      document.is_object() && document.contains("format") && document["format"].is_number_integer()
+          ? document["format"].get<std::int64_t>()
+          : 0;
   if (format < 1) {
     return fail(Code::Corrupt, "the declaration has no format");
   }
   if (format > kFormat) {
-    return fail(Code::Unsupported,
-                fmt::format("the declaration has format {}, and this mesh-host knows {} and the one "
-                            "before",
-                            format, kFormat),
-                "a newer mesh-host understands it");
+    return fail(
+        Code::Unsupported,
+        fmt::format("the declaration has format {}, and this mesh-host knows {} and the one "
+                    "before",
+                    format, kFormat),
+        "a newer mesh-host understands it");
   }
   return {};
 }
 
 }  // namespace
 
-std::string password_name(const std::string& module) { return module + "/password"; }
-std::string key_name(const std::string& module) { return module + "/key"; }
+std::string password_name(const std::string& module) {
+  return module + "/password";
+}
+std::string key_name(const std::string& module) {
+  return module + "/key";
+}
 std::string secret_name(const std::string& module, const std::string& secret) {
   return module + "/secret/" + secret;
 }
 
-std::string write(const Declaration& declaration) { return declaration_json(declaration).dump(); }
+std::string write(const Declaration& declaration) {
+  return declaration_json(declaration).dump();
+}
 
 Result<Declaration> read(std::string_view bytes) {
   MESH_TRY(const auto document, parse_json(bytes, {.bytes = kLargest, .depth = 16}));
@@ -153,7 +155,8 @@ Result<Values> read_values(const secrets::Secret& text) {
     return fail(Code::Corrupt, "the sealed values are no table");
   }
   for (const auto& [name, entry] : document.items()) {
-    auto bytes = entry.is_string() ? from_base64(entry.get_ref<const std::string&>()) : std::nullopt;
+    auto bytes =
+        entry.is_string() ? from_base64(entry.get_ref<const std::string&>()) : std::nullopt;
     if (!bytes) {
       return fail(Code::Corrupt, "a sealed value is not in base 64");
     }

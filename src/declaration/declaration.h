@@ -38,8 +38,9 @@ struct Module {
 
 /// A key of the controller to come, signed by one that the host already trusts.
 struct NextKey {
-  std::string key;        // 32 bytes
-  std::string signature;  // over `mesh-next-key`, a zero byte, the mesh's id, a zero byte and the key
+  std::string key;  // 32 bytes
+  std::string
+      signature;  // over `mesh-next-key`, a zero byte, the mesh's id, a zero byte and the key
   friend bool operator==(const NextKey&, const NextKey&) = default;
 };
 

@@ -64,8 +64,7 @@ Result<Envelope> open_envelope(std::string_view text) {
                                            text.size(), kLargest));
   }
   const auto end = text.find('\n');
-  auto signature =
-      end == std::string_view::npos ? std::nullopt : from_base64(text.substr(0, end));
+  auto signature = end == std::string_view::npos ? std::nullopt : from_base64(text.substr(0, end));
   if (!signature || signature->size() != secrets::kSignatureBytes) {
     return fail(Code::PermissionDenied, "the declaration is not signed");
   }
@@ -87,8 +86,8 @@ Result<Accepted> accept(std::string_view text, const Trust& trust) {
   MESH_TRY(auto declaration, std::move(read_it));
   MESH_CHECK(signer(envelope, declaration, trust));
   if (declaration.mesh != trust.mesh) {
-    return fail(Code::Conflict, fmt::format("the declaration is of another mesh, {}",
-                                            declaration.mesh));
+    return fail(Code::Conflict,
+                fmt::format("the declaration is of another mesh, {}", declaration.mesh));
   }
   if (declaration.node != trust.node) {
     return fail(Code::Conflict,

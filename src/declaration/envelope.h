@@ -18,7 +18,8 @@ struct Envelope {
   std::string bytes;
 };
 
-[[nodiscard]] std::string seal_envelope(const secrets::SigningKey& key, const Declaration& declaration);
+[[nodiscard]] std::string seal_envelope(const secrets::SigningKey& key,
+                                        const Declaration& declaration);
 /// Errors: Corrupt (no such form, or larger than kLargest).
 [[nodiscard]] Result<Envelope> open_envelope(std::string_view text);
 

@@ -49,8 +49,8 @@ secrets::Secret write_token(const Token& token) {
                                    {"password", token.password.reveal()},
                                    {"expires", token.expires}};
   auto text = document.dump();
-  auto out = std::string(kPrefix) + secrets::base64url(text) + "-" +
-             sha256_hex(text).substr(0, kChecksum);
+  auto out =
+      std::string(kPrefix) + secrets::base64url(text) + "-" + sha256_hex(text).substr(0, kChecksum);
   secrets::wipe(text);
   return secrets::Secret::take(out);
 }
@@ -65,7 +65,8 @@ Result<Token> read_token(std::string_view given) {
     return no_token("its end is missing");
   }
   auto decoded = secrets::from_base64url(body.substr(0, body.size() - kChecksum - 1));
-  if (!decoded || sha256_hex(*decoded).substr(0, kChecksum) != body.substr(body.size() - kChecksum)) {
+  if (!decoded ||
+      sha256_hex(*decoded).substr(0, kChecksum) != body.substr(body.size() - kChecksum)) {
     return no_token("it is cut off or mistyped");
   }
   auto document = parse_json(*decoded, {.bytes = 65536, .depth = 4});
@@ -85,8 +86,8 @@ Result<Token> read_token(std::string_view given) {
   if (!fields.done() || !controller || !recovery) {
     return no_token("something is missing in it");
   }
-  return Token{mesh,        node,      urls,   ca, *controller, *recovery,
-               secrets::Secret::take(password), expires};
+  return Token{mesh,   node, urls, ca, *controller, *recovery, secrets::Secret::take(password),
+               expires};
 }
 
 JoinRequest request_join(const secrets::SigningKey& key, const std::string& mesh,

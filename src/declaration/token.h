@@ -20,8 +20,8 @@ struct Token {
   std::string ca;                 // PEM; empty: the system's
   secrets::PublicKey controller;
   secrets::PublicKey recovery;
-  secrets::Secret password;   // of the bus, until the node has one of its own
-  std::int64_t expires = 0;   // seconds since 1970
+  secrets::Secret password;  // of the bus, until the node has one of its own
+  std::int64_t expires = 0;  // seconds since 1970
 };
 
 /// `mesh-join-` and base64url.

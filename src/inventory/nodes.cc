@@ -52,8 +52,7 @@ Status write_node(Database& database, const NodeRecord& node) {
 }  // namespace
 
 Result<std::vector<NodeRecord>> Inventory::nodes() {
-  MESH_TRY(Statement select,
-           parts_->database.prepare(std::string(kNodeColumns) + "ORDER BY name"));
+  MESH_TRY(Statement select, parts_->database.prepare(std::string(kNodeColumns) + "ORDER BY name"));
   std::vector<NodeRecord> out;
   for (;;) {
     MESH_TRY(const bool row, select.step());
@@ -76,7 +75,9 @@ Result<std::optional<NodeRecord>> Inventory::node(const std::string& name) {
   return std::optional(std::move(node));
 }
 
-Status Inventory::put_node(const NodeRecord& node) { return write_node(parts_->database, node); }
+Status Inventory::put_node(const NodeRecord& node) {
+  return write_node(parts_->database, node);
+}
 
 Status Inventory::put_nodes(std::span<const NodeRecord> nodes) {
   Database& database = parts_->database;

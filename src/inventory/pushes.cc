@@ -131,15 +131,14 @@ Status write_images(Database& database, std::int64_t number, std::vector<PushIma
   std::ranges::sort(images);
   std::string text;
   for (const auto& image : images) {
-    text += fmt::format("{} {} {}@{}\n", image.module, image.component, image.repository,
-                        image.digest);
+    text +=
+        fmt::format("{} {} {}@{}\n", image.module, image.component, image.repository, image.digest);
   }
   const auto hash = sha256_hex(text);
   MESH_TRY(Statement blob, database.prepare("INSERT INTO blob (hash, bytes) VALUES (?1, ?2) "
                                             "ON CONFLICT (hash) DO NOTHING"));
   MESH_CHECK(blob.bind(1, hash).bind_blob(2, text).run());
-  MESH_TRY(Statement row,
-           database.prepare("INSERT INTO push_images (push, hash) VALUES (?1, ?2)"));
+  MESH_TRY(Statement row, database.prepare("INSERT INTO push_images (push, hash) VALUES (?1, ?2)"));
   return row.bind(1, number).bind(2, hash).run();
 }
 
@@ -150,8 +149,8 @@ std::optional<PushImage> read_image(std::string_view line) {
   if (at == std::string_view::npos) {
     return std::nullopt;
   }
-  return PushImage{std::string(words[0]), std::string(words[1]), std::string(words[2].substr(0, at)),
-                   std::string(words[2].substr(at + 1))};
+  return PushImage{std::string(words[0]), std::string(words[1]),
+                   std::string(words[2].substr(0, at)), std::string(words[2].substr(at + 1))};
 }
 
 Status drop_credentials(Database& database, std::span<const std::string> gone) {

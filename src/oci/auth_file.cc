@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
-#include "base/text.h"
 #include "base/json_text.h"
+#include "base/text.h"
 #include "oci/reference.h"
 
 namespace mesh::oci {

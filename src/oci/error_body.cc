@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <string>
 
-#include "base/text.h"
 #include "base/json_text.h"
+#include "base/text.h"
 #include "oci/retry.h"
 
 namespace mesh::oci {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "base/text.h"
 #include "base/json_text.h"
+#include "base/text.h"
 #include "oci/manifest_fields.h"
 
 namespace mesh::oci {

@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "base/text.h"
 #include "oci/challenge.h"
-#include "base/json_text.h"
 #include "oci/moment.h"
 
 namespace mesh::oci {

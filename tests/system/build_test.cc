@@ -395,7 +395,8 @@ TEST_F(PushedImages, APushBringsWhatIsMissingFirstAndNothingTwice) {
   const auto first = mesh({"push", "--plan", planned["digest"].get<std::string>(), "--no-wait"});
   EXPECT_EQ(first.status.code, 0) << first.err;
   EXPECT_FALSE(upstream_->registry.new_requests().empty());
-  EXPECT_THAT(read("mesh.lock"), AllOf(HasSubstr(upstream_->base(1)), HasSubstr(upstream_->base(2))));
+  EXPECT_THAT(read("mesh.lock"),
+              AllOf(HasSubstr(upstream_->base(1)), HasSubstr(upstream_->base(2))));
   EXPECT_TRUE(plan()["changes"].empty()) << plan().dump();
   EXPECT_EQ(mesh({"push", "--no-wait"}).status.code, 0);
   EXPECT_EQ(built(build()), 0U) << "the push built it";
