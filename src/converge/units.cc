@@ -14,7 +14,7 @@ namespace {
 class ModuleSteps {
  public:
   ModuleSteps(std::string module, const Target& target, const Observed& observed)
-      : module_(std::move(module)), target_(target), observed_(observed) {
+      : module_(std::move(module)), observed_(observed) {
     for (const auto& unit : observed.units) {
       if (unit.name.module == module_) {
         units_.push_back(&unit);
@@ -227,7 +227,6 @@ class ModuleSteps {
   }
 
   std::string module_;
-  const Target& target_;
   const Observed& observed_;
   const WantedModule* declared_ = nullptr;
   const WantedModule* former_ = nullptr;

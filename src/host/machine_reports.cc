@@ -150,8 +150,8 @@ Status Machine::stop_all(bool volumes) {
     const auto* unit = ready(name);
     const auto grace = unit == nullptr ? os::Milliseconds{10'000} : unit->spec.component.grace;
     judge_.stopping(name);
-    threads.emplace_back([name = name, driver = entry.second, grace] {
-      (void)driver->stop(name, grace).has_value();
+    threads.emplace_back([unit_name = name, driver = entry.second, grace] {
+      (void)driver->stop(unit_name, grace).has_value();
     });
   }
   for (auto& thread : threads) {

@@ -161,10 +161,11 @@ void Prober::go_on(os::Monotonic now) {
       result = fmt::format("port {} did not answer within {} ms", probe.check.port,
                            probe.check.timeout.count());
     }
-    if (result) {
+    const bool ended = result.has_value();
+    if (ended) {
       done.emplace_back(probe.check.name, *std::move(result));
     }
-    return result.has_value();
+    return ended;
   });
   for (const auto& [name, because] : done) {
     on_done_(name, because);

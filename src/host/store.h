@@ -54,7 +54,7 @@ class Store {
   Status sweep();
 
  private:
-  Store(std::string directory) : directory_(std::move(directory)) {}
+  explicit Store(std::string directory) : directory_(std::move(directory)) {}
   [[nodiscard]] std::string declaration_file(std::int64_t number) const;
   [[nodiscard]] std::string notes_file() const { return directory_ + "/notes.json"; }
   void read_notes();

@@ -1,3 +1,5 @@
+#include <set>
+
 #include <fmt/format.h>
 
 #include "base/digest.h"
@@ -124,13 +126,12 @@ Status write_changes(Database& database, std::int64_t number,
   return {};
 }
 
-Status write_images(Database& database, std::int64_t number, std::vector<PushImage> images) {
+Status write_images(Database& database, std::int64_t number, const std::vector<PushImage>& images) {
   if (images.empty()) {
     return {};
   }
-  std::ranges::sort(images);
   std::string text;
-  for (const auto& image : images) {
+  for (const auto& image : std::set<PushImage>(images.begin(), images.end())) {
     text +=
         fmt::format("{} {} {}@{}\n", image.module, image.component, image.repository, image.digest);
   }
