@@ -61,7 +61,7 @@ class Containers final : public Driver {
   [[nodiscard]] std::string about() override;
   /// Where a container on the default network reaches this machine. The interface may be there only
   /// while a container is (IP_FREEBIND binds before).
-  [[nodiscard]] Result<std::string> gateway() { return engine_.gateway(); }
+  [[nodiscard]] Result<std::string> gateway() override { return engine_.gateway(); }
 
  private:
   struct Known {

@@ -101,6 +101,10 @@ class Driver {
 
   /// Readable when units may have changed since the last `list`; -1 where the driver cannot tell.
   [[nodiscard]] virtual int changes() const { return -1; }
+  /// This machine's address as a container on the bridge sees it. Errors: Unsupported.
+  [[nodiscard]] virtual Result<std::string> gateway() {
+    return fail(Code::Unsupported, "there is no bridge");
+  }
   /// `podman 4.3.1`, for reports; empty: none.
   [[nodiscard]] virtual std::string about() = 0;
 };

@@ -48,6 +48,8 @@ void Machine::say(const std::string& line) const {
 // What is declared.
 
 void Machine::declared() {
+  relay_.reset();
+  options_.place.bridge_urls.clear();
   prepare();
   pulls_.clear();
   retry_.clear();
@@ -177,7 +179,37 @@ bool Machine::look() {
   }
   judge_.keep_only(names);
   look_for_images();
+  find_bridge();
   return true;
+}
+
+/// A bus on this machine's loopback is relayed to where containers on the bridge reach it.
+void Machine::find_bridge() {
+  if (relay_ || !drivers_.containers || !wants_containers() || !store_.current()) {
+    return;
+  }
+  const auto& urls = store_.current()->declaration.bus.urls;
+  const int port = urls.empty() ? 0 : loopback_port(urls.front());
+  if (port == 0) {
+    return;
+  }
+  const auto gateway = drivers_.containers->gateway();
+  auto relay = gateway ? Relay::start(*gateway, port)
+                       : Result<std::unique_ptr<Relay>>(std::unexpected(gateway.error()));
+  if (!relay) {
+    trouble_ = relay.error().message;
+    return;
+  }
+  relay_ = *std::move(relay);
+  options_.place.bridge_urls = {fmt::format("nats://{}:{}", *gateway, port)};
+  prepare();
+}
+
+bool Machine::waits_for_bridge(const ReadyUnit& unit) const {
+  const auto& component = unit.spec.component;
+  const auto& urls = store_.current()->declaration.bus.urls;
+  return !component.image.empty() && component.network == "bridge" && !relay_ && !urls.empty() &&
+         loopback_port(urls.front()) != 0;
 }
 
 void Machine::look_for_images() {
@@ -356,6 +388,11 @@ void Machine::begin(const std::string& module, std::vector<Step> steps) {
   std::vector<Work> work;
   for (auto& step : steps) {
     const auto* unit = ready(step.unit);
+    if (step.action == Action::Create && unit != nullptr && waits_for_bridge(*unit)) {
+      failed_step_[module] = "its container could not reach the bus yet: " + trouble_;
+      retry_[module] = clock_.monotonic() + kStepDelay;
+      return;
+    }
     Driver* driver = step.action == Action::Pull ? drivers_.containers.get() : holder_of(step.unit);
     if (step.action == Action::Stop) {
       judge_.stopping(step.unit);

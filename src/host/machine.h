@@ -18,6 +18,7 @@
 #include "host/judge.h"
 #include "host/mailbox.h"
 #include "host/prober.h"
+#include "host/relay.h"
 #include "host/specs.h"
 #include "host/store.h"
 #include "host/workers.h"
@@ -87,6 +88,8 @@ class Machine {
   bool look();
   bool look_at(Driver& driver, const char* what, bool needed);
   void look_for_images();
+  void find_bridge();
+  [[nodiscard]] bool waits_for_bridge(const ReadyUnit& unit) const;
   void probe();
   [[nodiscard]] converge::Target target() const;
   [[nodiscard]] converge::Observed observed() const;
@@ -121,6 +124,7 @@ class Machine {
   std::set<std::string> unseen_;  // drivers that could not be asked
   bool converged_ = false;
   bool stopping_all_ = false;
+  std::unique_ptr<Relay> relay_;
   os::Monotonic looked_{};
   Workers workers_;  // last: its threads use the above
 };

@@ -108,7 +108,9 @@ Result<ReadyUnit> ready_unit(const Opened& opened, const declaration::Module& mo
   const bool contained = !component.image.empty();
   MESH_TRY(out.files, files_of(opened, module, component));
   const std::string unnamed = contained ? kInContainer : place.files + "/";
-  MESH_TRY(const auto draft, environment_of(opened, module, component, place, unnamed));
+  // By which address a container reaches the bus is this machine's affair, not the declaration's.
+  MESH_TRY(const auto draft,
+           environment_of(opened, module, component, {place.files, place.checkout, {}}, unnamed));
   const auto generation = generation_of(component, draft, out.files, unnamed);
   out.spec.name = {module.name, component.name, generation};
   out.spec.component = component;
