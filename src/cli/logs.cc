@@ -6,9 +6,8 @@
 #include "bus/connection.h"
 #include "cli/declarations.h"
 #include "cli/verbs.h"
-#include "controller/bus_link.h"
+#include "controller/node_logs.h"
 #include "controller/steps.h"
-#include "model/subjects.h"
 
 namespace mesh::cli {
 
@@ -16,69 +15,33 @@ namespace {
 
 constexpr int kFollowEvery = 500;  // milliseconds
 constexpr std::size_t kLines = 100;
-constexpr bus::Milliseconds kAnswer{10'000};
-
-/// One component on one node, and how far it was read.
-struct Source {
-  model::NodeName node;
-  std::string module;
-  std::string component;
-  std::string cursor{};
-};
 
 /// `MODULE` or `MODULE.COMPONENT`, on every node where it runs, or on one.
-Result<std::vector<Source>> sources_of(const model::Mesh& mesh, const std::string& what,
-                                       const std::optional<std::string>& node) {
+Result<std::vector<controller::LogSource>> sources_of(const model::Mesh& mesh,
+                                                      const std::string& what,
+                                                      const std::optional<std::string>& node) {
   const auto dot = what.find('.');
   const auto name = what.substr(0, dot);
-  const auto* module = mesh.module(name);
-  if (module == nullptr) {
+  if (mesh.module(name) == nullptr) {
     return fail(Code::NotFound, fmt::format("there is no module {}", printable(name)),
                 "`mesh check` says what is declared");
   }
-  std::vector<Source> out;
-  for (const auto& on : module->on) {
-    for (const auto& component : module->file->components) {
-      const bool chosen =
-          (dot == std::string::npos || what.substr(dot + 1) == component.name.text()) &&
-          (!node || *node == on.text());
-      if (chosen) {
-        out.push_back({on, name, component.name.text()});
-      }
-    }
-  }
+  auto out = controller::log_sources(mesh);
+  std::erase_if(out, [&](const auto& one) {
+    return one.module != name ||
+           (dot != std::string::npos && what.substr(dot + 1) != one.component) ||
+           (node && *node != one.node.text());
+  });
   if (out.empty()) {
     return fail(Code::NotFound, fmt::format("nothing of {} is declared there", printable(what)));
   }
   return out;
 }
 
-/// What came after the cursor; the cursor moves on.
-Result<std::vector<std::string>> ask_logs(bus::Connection& connection, Source& source) {
-  const nlohmann::json question = {{"ask", "logs"},
-                                   {"module", source.module},
-                                   {"component", source.component},
-                                   {"cursor", source.cursor},
-                                   {"most", kLines}};
-  auto answer = connection.request(model::ask_subject(source.node), question.dump(), kAnswer);
-  if (!answer) {
-    return within("node " + source.node.text(), std::move(answer).error());
-  }
-  const auto document = nlohmann::json::parse(answer->data, nullptr, false);
-  if (!document.is_object() || document.contains("error") || !document.contains("lines")) {
-    const auto why = document.is_object() && document.contains("error")
-                         ? document["error"].value("message", "")
-                         : std::string("its answer makes no sense");
-    return fail(Code::NotFound,
-                fmt::format("node {}: {}", source.node.text(), printable(why, 400)));
-  }
-  source.cursor = document.value("next", "");
-  return document["lines"].get<std::vector<std::string>>();
-}
-
-Status print(Context& context, const Source& source, const std::vector<std::string>& lines) {
+Status print(Context& context, const controller::LogSource& source,
+             const std::vector<std::string>& lines) {
   for (const auto& line : lines) {
-    const auto name = fmt::format("{}.{}.{}", source.node.text(), source.module, source.component);
+    const auto name = source.name();
     const auto shown = context.json
                            ? nlohmann::json{{"unit", name}, {"line", line}}.dump(
                                  -1, ' ', false, nlohmann::json::error_handler_t::replace) +
@@ -94,17 +57,14 @@ Result<Outcome> run_logs(Context& context, const Arguments& arguments) {
   MESH_TRY(auto sources, sources_of(declared.mesh(), arguments.positional("WHAT").value_or(""),
                                     arguments.value("--node")));
   MESH_TRY(auto state, open_state(context, declared));
-  MESH_TRY(const auto address, controller::bus_address(declared.mesh(), state.paths));
-  MESH_TRY(auto options,
-           controller::connect_options(state, declared.mesh(), declared.location.root, address,
-                                       model::kControllerTools,
-                                       std::string("_INBOX.") + model::kControllerTools));
+  MESH_TRY(const auto options,
+           controller::asking_options(state, declared.mesh(), declared.location.root));
   MESH_TRY(auto connection, bus::Connection::connect(options));
   const os::Deadline deadline(context.within(controller::Steps::kNoEnd));
   bool first = true;
   do {
     for (auto& source : sources) {
-      const auto lines = ask_logs(connection, source);
+      const auto lines = controller::ask_logs(connection, source, kLines);
       if (!lines && first) {
         return std::unexpected(lines.error());
       }

@@ -3,7 +3,6 @@
 #include "base/text.h"
 #include "cli/declarations.h"
 #include "cli/verbs.h"
-#include "controller/run_state.h"
 #include "inventory/inventory.h"
 
 namespace mesh::cli {
@@ -63,15 +62,6 @@ Error as_usage(Error error) {
   return error;
 }
 
-/// What a new value does to what runs.
-std::string note_of_running(inventory::State& state) {
-  const auto running = controller::read_run_state(state.paths);
-  return running && *running
-             ? fmt::format("note: `mesh up` (process {}) starts again what uses it\n",
-                           (*running)->mark.pid)
-             : std::string();
-}
-
 /// What of a value is worth a word.
 std::string note_of_value(const secrets::Secret& value) {
   if (value.empty()) {
@@ -96,7 +86,7 @@ Result<Outcome> set(Context& context, const Declarations& declared, inventory::S
     return std::unexpected(as_usage(std::move(kept).error()));
   }
   auto outcome = about(name, "set");
-  outcome.diagnostics = note_of_value(value) + note_of_running(state);
+  outcome.diagnostics = note_of_value(value) + "`mesh push` brings it to what uses it\n";
   return outcome;
 }
 

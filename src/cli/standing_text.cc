@@ -52,14 +52,9 @@ Json node_json(const StatusView& view, const model::Node& node) {
     }
     modules.push_back({{"module", module.name.text()}, {"components", std::move(components)}});
   }
-  const auto& run = view.standing.run;
   const auto* joined = view.standing.joined(node.name.text());
-  const auto number = joined != nullptr ? joined->number
-                      : run             ? std::optional(run->number)
-                                        : std::nullopt;
-  const auto since = joined != nullptr ? joined->since
-                     : run             ? std::optional(run->since)
-                                       : std::nullopt;
+  const auto number = joined != nullptr ? joined->number : std::nullopt;
+  const auto since = joined != nullptr ? joined->since : std::nullopt;
   return {{"name", node.name.text()},
           {"state", node_state(view, node)},
           {"number", number ? Json(*number) : Json(nullptr)},
@@ -178,27 +173,8 @@ std::string consumer_text(const controller::ConsumerStanding& one) {
 }  // namespace
 
 std::string node_state(const StatusView& view, const model::Node& node) {
-  if (const auto* joined = view.standing.joined(node.name.text())) {
-    return joined->state;
-  }
-  if (!view.standing.run) {
-    return "unknown";
-  }
-  bool converging = view.standing.run->number != view.number;
-  for (const auto& module : view.mesh.modules) {
-    for (const auto& component : module.file->components) {
-      if (!runs_on(module, node)) {
-        continue;
-      }
-      const auto* state = state_of(view, node, module, component);
-      if (state != nullptr && (state->state == "failed" || state->state == "backoff")) {
-        return "failed";
-      }
-      const bool done = state != nullptr && controller::as_declared(*state, component);
-      converging = converging || !done;
-    }
-  }
-  return converging ? "converging" : "converged";
+  const auto* joined = view.standing.joined(node.name.text());
+  return joined != nullptr ? joined->state : "unknown";
 }
 
 Json status_json(const StatusView& view) {

@@ -5,8 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/declarations.h"
+#include "cli/mirror_progress.h"
 #include "cli/verbs.h"
+#include "controller/bring_images.h"
 #include "controller/controller.h"
 
 namespace mesh::cli {
@@ -15,10 +18,12 @@ namespace {
 
 constexpr os::Milliseconds kUpTimeout{600'000};
 constexpr os::Milliseconds kDetachedTimeout{120'000};
+constexpr std::size_t kLongestLine = std::size_t{1} << 20U;
 
 /// The command that is this one in the foreground, quiet about what the components print; its
 /// stdout has its error, as a document.
-std::vector<std::string> foreground(const Declarations& declared, bool yes) {
+std::vector<std::string> foreground(const Declarations& declared, bool yes,
+                                    const std::optional<std::string>& engine) {
   std::vector<std::string> argv = {std::filesystem::read_symlink("/proc/self/exe").string(),
                                    "-C",
                                    declared.location.root,
@@ -30,22 +35,36 @@ std::vector<std::string> foreground(const Declarations& declared, bool yes) {
   if (yes) {
     argv.emplace_back("--yes");
   }
+  if (engine) {
+    argv.insert(argv.end(), {"--engine", *engine});
+  }
   return argv;
 }
 
 Outcome came_up(const controller::RunState& state) {
   Outcome outcome;
-  auto components = Json::array();
-  for (const auto& one : state.components) {
-    components.push_back({{"node", one.node},
-                          {"module", one.module},
-                          {"component", one.component},
-                          {"state", one.state}});
+  auto nodes = Json::array();
+  for (const auto& one : state.nodes) {
+    nodes.push_back({{"name", one.name}, {"state", one.state}});
   }
-  outcome.document = Json{{"number", state.number}, {"components", components}};
-  outcome.text = fmt::format("push {} is up: {} component{}; `mesh down` ends it\n", state.number,
-                             state.components.size(), state.components.size() == 1 ? "" : "s");
+  outcome.document = Json{{"number", state.number}, {"nodes", nodes}};
+  outcome.text = fmt::format("push {} is up on {}; `mesh down` ends it\n", state.number,
+                             counted(state.nodes.size(), "node"));
   return outcome;
+}
+
+/// Brings what the components run, with progress on the terminal. `context`, `declared` and `state`
+/// are borrowed.
+std::function<Result<std::vector<inventory::PushImage>>(controller::Steps&)> bringing(
+    Context& context, const Declarations& declared, inventory::State& state) {
+  return [&](controller::Steps& steps) {
+    MirrorProgress progress(context);
+    const registry::Services services{context.clock, context.random, context.variable};
+    auto images = controller::bring_images(state, declared.location, declared.mesh(),
+                                           {services, progress}, steps);
+    progress.clear();
+    return images;
+  };
 }
 
 /// Where one is up already, what is declared now is pushed to it.
@@ -57,13 +76,14 @@ Result<std::int64_t> push_to_running(Context& context, const Declarations& decla
   options.verb = "up";
   options.yes = yes;
   options.by = controller::operator_name();
+  options.bring_images = bringing(context, declared, state);
   MESH_TRY(const auto report, controller::push(state, declared.location, declared.reading, options,
                                                {context.clock, context.random}, steps));
   return report.number;
 }
 
 Result<Outcome> detach(Context& context, const Declarations& declared, inventory::State& state,
-                       bool yes) {
+                       bool yes, const std::optional<std::string>& engine) {
   MESH_TRY(const auto running, controller::read_run_state(state.paths));
   std::optional<controller::DetachedUp> start;
   std::int64_t number = 0;
@@ -72,7 +92,8 @@ Result<Outcome> detach(Context& context, const Declarations& declared, inventory
     MESH_TRY(number, push_to_running(context, declared, state, yes));
   } else {
     context.interrupt.finish_in_order();  // it has others to end
-    start = controller::DetachedUp{foreground(declared, yes), state.paths.run() + "/up.log"};
+    start =
+        controller::DetachedUp{foreground(declared, yes, engine), state.paths.run() + "/up.log"};
   }
   MESH_TRY(const auto up,
            controller::up_detached(state.paths, start, number,
@@ -84,40 +105,49 @@ Result<Outcome> run_up_verb(Context& context, const Arguments& arguments) {
   MESH_TRY(const auto declared, declarations(context));
   MESH_TRY(auto state, open_state(context, declared));
   const bool yes = arguments.flag("--yes");
+  auto engine = arguments.value("--engine");
+  if (engine) {
+    engine = context.absolute(*engine);
+  }
   if (arguments.flag("--detach")) {
-    return detach(context, declared, state, yes);
+    return detach(context, declared, state, yes, engine);
   }
   const bool quiet = arguments.flag("--quiet");
-  std::mutex console;  // components' lines come from the pump's thread, Mesh's own from this one
+  std::mutex console;  // components' lines come from a thread of their own
   const auto say = [&](std::string_view line) {
     const std::lock_guard lock(console);
     context.say(line);
   };
-  const auto on_line = [&](const std::string& unit, std::string_view line) {
-    if (quiet) {
-      return;
-    }
-    const auto text = fmt::format("{} | {}\n", unit, line);
-    const std::lock_guard lock(console);
-    if (context.json) {
-      context.console.err(text);
-    } else {
-      (void)context.console.out(text).has_value();  // a terminal that is gone stops no module
-    }
-  };
-  MESH_CHECK(controller::run_up(state, declared.location, declared.reading,
-                                {yes, context.timeout.value_or(kUpTimeout), on_line, say},
+  controller::UpOptions options;
+  options.yes = yes;
+  options.push_timeout = context.timeout.value_or(kUpTimeout);
+  options.engine = engine.value_or("");
+  options.bring_images = bringing(context, declared, state);
+  options.say = say;
+  if (!quiet) {
+    options.on_line = [&](const std::string& unit, std::string_view line) {
+      const auto text = fmt::format("{} | {}\n", unit, printable(line, kLongestLine));
+      const std::lock_guard lock(console);
+      if (context.json) {
+        context.console.err(text);
+      } else {
+        (void)context.console.out(text).has_value();  // a terminal that is gone stops no module
+      }
+    };
+  }
+  MESH_CHECK(controller::run_up(state, declared.location, declared.reading, options,
                                 {context.clock, context.random}, context.interrupt));
   return Outcome{};
 }
 
-Result<Outcome> run_down(Context& context, const Arguments& /*arguments*/) {
+Result<Outcome> run_down(Context& context, const Arguments& arguments) {
   MESH_TRY(const auto location, locate(context));
   Outcome outcome;
   bool ended = false;
   if (inventory::state_exists(location.state)) {
-    MESH_TRY(ended, controller::down(inventory::StatePaths(location.state),
-                                     context.timeout.value_or(kUpTimeout)));
+    MESH_TRY(ended,
+             controller::down(inventory::StatePaths(location.state), arguments.flag("--volumes"),
+                              context.timeout.value_or(kUpTimeout)));
   }
   outcome.document = Json{{"ended", ended}};
   outcome.text = ended ? "ended\n" : "nothing runs\n";
@@ -132,6 +162,8 @@ Verb up_verb() {
            .example = "mesh up\nmesh up --detach",
            .positionals = {},
            .options = {{"--detach", "", "return when all is as declared; `mesh down` ends it"},
+                       {"--engine", "SOCKET",
+                        "of the container engine; default podman's, then docker's"},
                        {"--yes", "", "also replace or remove what holds messages"},
                        {"--quiet", "", "do not show what the components print"}},
            .ends_itself = true},
@@ -143,7 +175,7 @@ Verb down_verb() {
            .summary = "ends what `mesh up` or `mesh controller` runs",
            .example = "mesh down",
            .positionals = {},
-           .options = {{"--volumes", "", "also remove the volumes (there are none yet)"}}},
+           .options = {{"--volumes", "", "also remove the volumes, with all that is in them"}}},
           run_down};
 }
 

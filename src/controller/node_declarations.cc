@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include "base/digest.h"
+#include "controller/bus_link.h"
 #include "controller/environment.h"
 #include "controller/mirroring.h"
 #include "controller/tls.h"
 #include "declaration/envelope.h"
+#include "model/addresses.h"
 #include "os/files.h"
 #include "secrets/sealed_box.h"
 
@@ -43,6 +45,31 @@ declaration::Restart restart_of(model::Restart restart) {
       break;
   }
   return declaration::Restart::Never;
+}
+
+/// The mesh with its bus where the managed server still is, if that is not where mesh.toml says: a
+/// changed `listen` is in force when the server starts again. (`advertise` is somebody else's
+/// word.)
+std::optional<model::Mesh> with_running_bus(const model::Mesh& mesh,
+                                            const inventory::StatePaths& paths) {
+  if (!mesh.bus.managed || !mesh.bus.advertise.empty()) {
+    return std::nullopt;
+  }
+  const auto address = bus_address(mesh, paths);
+  const auto declared = model::parse_host_port(mesh.bus.listen_or_default());
+  if (!address || !address->managed || !declared) {
+    return std::nullopt;
+  }
+  const bool everywhere = declared->host == "0.0.0.0" || declared->host == "::";
+  const auto& running = *address->managed;
+  const auto& host = everywhere ? declared->host : running.host;
+  if (running.port == declared->port && host == declared->host) {
+    return std::nullopt;
+  }
+  auto out = mesh;
+  const bool v6 = host.find(':') != std::string::npos;
+  out.bus.listen = fmt::format(fmt::runtime(v6 ? "[{}]:{}" : "{}:{}"), host, running.port);
+  return out;
 }
 
 /// What needs nothing but the component itself.
@@ -118,6 +145,7 @@ Result<DeclarationComposer> DeclarationComposer::make(inventory::State& state,
                                                       std::vector<inventory::PushImage> images,
                                                       const std::string& root) {
   DeclarationComposer out(state, mesh, std::move(images), root);
+  out.former_ = with_running_bus(mesh, state.paths);
   MESH_TRY(out.hashes_, state.inventory.hashes());
   MESH_TRY(out.marks_, state.inventory.secret_marks());
   MESH_TRY(out.bus_ca_, node_ca(state.paths, root, mesh.bus.tls(), mesh.bus.ca));
@@ -191,7 +219,12 @@ declaration::Declaration DeclarationComposer::compose(const model::Node& node) c
       out.modules.push_back(module_of(node, module));
     }
   }
-  out.bus.urls = dialled_urls(mesh_, node, machine_hosts());
+  const auto machine = machine_hosts();
+  out.bus.urls = dialled_urls(mesh_, node, machine);
+  if (former_ && !node.bus) {
+    auto now = dialled_urls(*former_, node, machine);
+    out.bus.urls.insert(out.bus.urls.begin(), now.begin(), now.end());
+  }
   out.bus.ca = bus_ca_;
   if (!images_.empty()) {
     out.registry.address = node.registry.value_or(registry_address(mesh_.registry));

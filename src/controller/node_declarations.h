@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,8 +57,9 @@ class DeclarationComposer {
   const model::Mesh& mesh_;
   std::vector<inventory::PushImage> images_;
   std::string root_;
-  std::string bus_ca_;       // PEM; empty: the bus is plain, or trusted by the system
-  std::string registry_ca_;  // the same
+  std::optional<model::Mesh> former_;  // with its bus where it still runs, if that differs
+  std::string bus_ca_;                 // PEM; empty: the bus is plain, or trusted by the system
+  std::string registry_ca_;            // the same
   inventory::Hashes hashes_;
   std::map<inventory::SecretName, std::string> marks_;
 };

@@ -56,6 +56,7 @@ void NodeKeeper::complain(const Status& done) {
 Status NodeKeeper::listen() {
   MESH_TRY(const auto recorded, recorded_mesh(state_.inventory));
   if (!recorded) {
+    tried_ = {};  // the first push may be a moment away
     return {};
   }
   auto ear = std::make_shared<Ear>();

@@ -113,8 +113,7 @@ void add_reported(Standing& standing) {
         const bool why = one.because.empty() && !module.converged;
         standing.reported.push_back({node.name, module.name, one.name,
                                      node.state == "silent" ? "unknown" : one.state, one.restarts,
-                                     one.since, why ? module.because : one.because, one.digest,
-                                     std::nullopt});
+                                     one.since, why ? module.because : one.because, one.digest});
       }
     }
   }
@@ -158,13 +157,10 @@ const NodeStanding* Standing::joined(const std::string& node) const {
 
 const ComponentState* Standing::find(const std::string& node, const std::string& module,
                                      const std::string& component) const {
-  if (joined(node) != nullptr) {
-    const auto found = std::ranges::find_if(reported, [&](const auto& one) {
-      return one.node == node && one.module == module && one.component == component;
-    });
-    return found == reported.end() ? nullptr : &*found;
-  }
-  return run ? run->find(node, module, component) : nullptr;
+  const auto found = std::ranges::find_if(reported, [&](const auto& one) {
+    return one.node == node && one.module == module && one.component == component;
+  });
+  return found == reported.end() ? nullptr : &*found;
 }
 
 bool as_declared(const ComponentState& state, const model::Component& component) {
@@ -176,7 +172,6 @@ Result<Standing> standing(inventory::State& state, const model::Mesh& mesh, cons
                           os::WallTime now, os::Milliseconds timeout) {
   Standing out;
   TimedSteps steps(timeout);
-  MESH_TRY(out.run, read_run_state(state.paths));
   MESH_TRY(out.registry, registry_standing(state, mesh, root));
   if (auto asked = ask(out, state, mesh, root, now, steps); !asked) {
     out.bus.failure = std::move(asked).error();

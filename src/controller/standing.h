@@ -9,11 +9,10 @@
 #include "controller/bus_link.h"
 #include "controller/nodes.h"
 #include "controller/registry_standing.h"
-#include "controller/run_state.h"
 #include "inventory/state.h"
 #include "model/declarations.h"
 
-/// How things stand, read from the bus, the records and what `mesh up` wrote.
+/// How things stand, read from the bus and the records.
 namespace mesh::controller {
 
 /// A consumer of the mesh. What is unknown is not set.
@@ -24,6 +23,19 @@ struct ConsumerStanding {
   std::optional<std::string> oldest;    // RFC 3339: of the first message it has not done
   std::optional<std::int64_t> lost_in;  // seconds until that message ages out, at least 0
   bool stalled = false;                 // as many unacknowledged as it may have
+};
+
+/// How one component stands, by its node's report. `state` is `running`, `starting`, `unhealthy`,
+/// `backoff`, `failed`, `stopped` or `unknown`.
+struct ComponentState {
+  std::string node;
+  std::string module;
+  std::string component;
+  std::string state;
+  int restarts = 0;
+  std::string since;    // RFC 3339: since when it is in this state
+  std::string because;  // why, in words; may be empty
+  std::string digest;   // of its image; empty for a command
 };
 
 /// It runs, or has done what it was for.
@@ -53,13 +65,12 @@ struct Standing {
   std::vector<ConsumerStanding> consumers;  // sorted by name
   std::vector<SeatStanding> seats;          // sorted by name
   std::optional<std::uint64_t> parked;
-  std::optional<RunState> run;
   std::vector<NodeStanding> nodes;       // by their reports; sorted by name
   std::vector<ComponentState> reported;  // of machines that have joined
 
   /// How the node stands by its reports; nullptr where no machine has joined as it.
   [[nodiscard]] const NodeStanding* joined(const std::string& node) const;
-  /// How a component stands: by the node's report, or as `mesh up` on this machine wrote it.
+  /// How a component stands; nullptr where no report tells.
   [[nodiscard]] const ComponentState* find(const std::string& node, const std::string& module,
                                            const std::string& component) const;
 };

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,7 +17,9 @@
 #include "base/text.h"
 #include "bus/server.h"
 #include "controller/controller.h"
-#include "controller/environment.h"
+#include "controller/local_hosts.h"
+#include "controller/node_logs.h"
+#include "controller/nodes.h"
 #include "controller/recorded.h"
 #include "controller/registry_link.h"
 #include "os/files.h"
@@ -29,58 +32,107 @@ namespace {
 constexpr os::Milliseconds kTick{200};
 // nats-server may take four minutes to stop.
 constexpr os::Milliseconds kEndWithin{300'000};
+constexpr os::Milliseconds kLook{200};
+constexpr os::Milliseconds kLookConverged{2'000};
+constexpr const char* kStaysUp =
+    "it stays up: see `mesh status` and `mesh logs`; `mesh down` ends it";
 constexpr std::size_t kMostError = 64U << 10U;
 
-/// Takes up what other processes pushed, and secrets that they set.
+/// Takes up what was pushed, by this process or another, and looks how the nodes of this machine
+/// stand.
 class Follower {
  public:
-  Follower(inventory::State& state, Supervisor& supervisor, const Say& say)
-      : state_(state), supervisor_(supervisor), say_(say) {}
+  Follower(inventory::State& state, const Location& location, const UpOptions& options, Edges edges,
+           LocalHosts& hosts)
+      : state_(state), location_(location), options_(options), edges_(edges), hosts_(hosts) {
+    run_.since = os::rfc3339(edges.clock.now());
+  }
 
   Status follow() {
     MESH_TRY(const auto latest, state_.inventory.latest());
-    MESH_TRY(auto secrets, state_.inventory.secrets_mark());
-    const bool pushed = latest && latest->number != supervisor_.number();
-    if (!latest || (!pushed && secrets == secrets_)) {
+    if (!latest || latest->number == run_.number) {
       return {};
     }
-    secrets_ = std::move(secrets);
-    MESH_TRY(const auto recorded, recorded_mesh(state_.inventory));
+    MESH_TRY(auto recorded, recorded_mesh(state_.inventory));
     if (!recorded) {
       return {};
     }
-    if (pushed) {
-      say_(fmt::format("taking up push {}", recorded->push.number));
-    } else if (const auto all = check_secrets(state_.inventory, recorded->mesh); !all) {
-      return within("what runs keeps the secrets that it has", all.error());
+    if (run_.number > 0) {
+      options_.say(fmt::format("taking up push {}", recorded->push.number));
     }
-    return supervisor_.apply(recorded->mesh, recorded->push.number);
+    run_.number = recorded->push.number;
+    dirty_ = true;
+    mesh_ = recorded->mesh;
+    logs_.reset();
+    return hosts_.follow(std::move(recorded->mesh));
   }
 
- private:
-  inventory::State& state_;
-  Supervisor& supervisor_;
-  const Say& say_;
-  std::string secrets_;  // the mark of those that were taken up last
-};
-
-/// Commands run as they are; images take a host, which `mesh up` does not start yet.
-Status refuse_images(const model::Mesh& mesh) {
-  for (const auto& module : mesh.modules) {
-    for (const auto& component : module.file->components) {
-      if (!module.on.empty() && (component.build || component.image)) {
-        return fail(Code::Unsupported,
-                    fmt::format("component {} of module {} is an image, and `mesh up` has no host "
-                                "that would run it",
-                                component.name.text(), module.name.text()),
-                    "`mesh controller` and `mesh push` build it all the same; run it as a command "
-                    "(`run`), or start it yourself with `mesh env`",
-                    component.place);
+  /// Where it is time to. True as long as everything is as declared.
+  bool look() {
+    const auto now = edges_.clock.monotonic();
+    if (mesh_ && now - looked_ >= (converged_ ? kLookConverged : kLook)) {
+      looked_ = now;
+      if (const auto done = look_now(); !done) {
+        link_.reset();  // the bus may be on its way
       }
     }
+    return converged_;
   }
-  return {};
-}
+
+  /// No component is read any more.
+  void end_logs() { logs_.reset(); }
+
+ private:
+  Status look_now() {
+    if (!link_) {
+      MESH_TRY(auto link, connect_bus(state_, *mesh_, location_.root, kBusTimeout));
+      link_.emplace(std::move(link));
+    }
+    if (options_.on_line && !logs_) {
+      MESH_TRY(const auto dial, asking_options(state_, *mesh_, location_.root));
+      MESH_TRY(logs_, LogFollower::start(dial, log_sources(*mesh_), options_.on_line));
+    }
+    MESH_TRY(const auto standings, node_standings(state_, *mesh_, link_->mesh, edges_.clock.now()));
+    const auto here = hosts_.nodes();
+    std::vector<RunNode> nodes;
+    for (const auto& node : standings) {
+      if (std::ranges::binary_search(here, node.name)) {
+        nodes.push_back({node.name, node.state, node.because});
+        tell(nodes.back());
+      }
+    }
+    converged_ =
+        std::ranges::all_of(nodes, [](const RunNode& node) { return node.state == "converged"; });
+    if (dirty_ || nodes != run_.nodes) {
+      run_.nodes = std::move(nodes);
+      MESH_TRY(run_.mark, os::mark_of(::getpid()));
+      MESH_CHECK(write_run_state(state_.paths, run_));
+      dirty_ = false;
+    }
+    return {};
+  }
+
+  void tell(const RunNode& node) {
+    const auto known = std::ranges::find(run_.nodes, node.name, &RunNode::name);
+    if (node.state != "unknown" && (known == run_.nodes.end() || *known != node)) {
+      options_.say(fmt::format("{}: {}{}", node.name, node.state,
+                               node.because.empty() ? "" : ": " + node.because));
+    }
+  }
+
+  inventory::State& state_;
+  const Location& location_;
+  const UpOptions& options_;
+  Edges edges_;
+  LocalHosts& hosts_;
+  RunState run_;
+  bool dirty_ = false;
+  bool converged_ = false;
+  os::Monotonic looked_{};
+  std::optional<model::Mesh> mesh_;
+  std::optional<BusLink> link_;
+  std::unique_ptr<LogFollower> logs_;
+};
 
 Status push_now(inventory::State& state, const Location& location, const model::Reading& reading,
                 const UpOptions& options, Edges edges, os::Interrupt& interrupt) {
@@ -90,6 +142,7 @@ Status push_now(inventory::State& state, const Location& location, const model::
   push_options.verb = "up";
   push_options.yes = options.yes;
   push_options.by = operator_name();
+  push_options.bring_images = options.bring_images;
   MESH_TRY(const auto report, push(state, location, reading, push_options, edges, steps));
   say(fmt::format("push {} is in force: {} can hear a declaration, {} can hear what they consume",
                   report.number, counted(report.machines, "machine"),
@@ -174,19 +227,27 @@ Error error_of(os::Process& process, const os::ExitStatus& status, const std::st
   return error;
 }
 
-std::string not_running(const RunState& state) {
+std::string not_as_declared(const RunState& state) {
   std::string out;
-  for (const auto& one : state.components) {
-    if (one.state != "running" && one.state != "stopped") {
-      out += fmt::format("\n  {}.{}.{}: {} {}", one.node, one.module, one.component, one.state,
-                         one.because);
+  for (const auto& node : state.nodes) {
+    if (node.state != "converged") {
+      out += fmt::format("\n  {}: {}{}", node.name, node.state,
+                         node.because.empty() ? "" : ": " + node.because);
     }
   }
   return out;
 }
 
-bool is_up(const RunState& state, std::int64_t number) {
-  return state.number >= std::max<std::int64_t>(number, 1) && not_running(state).empty();
+bool is_taken_up(const RunState& state, std::int64_t number) {
+  return state.number >= std::max<std::int64_t>(number, 1);
+}
+
+/// Nothing more is to be waited for.
+bool has_failed(const RunState& state) {
+  return !not_as_declared(state).empty() &&
+         std::ranges::all_of(state.nodes, [](const RunNode& node) {
+           return node.state == "converged" || node.state == "failed";
+         });
 }
 
 /// Ends what a `mesh up` or `mesh controller` that died left running; false where there is nothing.
@@ -196,38 +257,44 @@ Result<bool> end_leftovers(const inventory::StatePaths& paths) {
                 fmt::format("mesh {} (pid {}) is starting or ending", holder->verb, holder->pid),
                 "try again in a moment");
   }
-  MESH_TRY(const int components, kill_leftovers(paths));
   const int servers =
       bus::end_servers_of(paths.bus_config()) + registry::end_servers_of(registry_paths(paths));
-  return components + servers > 0;
+  return servers > 0;
 }
 
 }  // namespace
 
 Status run_up(inventory::State& state, const Location& location, const model::Reading& reading,
               const UpOptions& options, Edges edges, os::Interrupt& interrupt) {
-  MESH_CHECK(refuse_images(*reading.mesh));
+  MESH_TRY(auto program, mesh_host_program());
   const auto& say = options.say;
   interrupt.finish_in_order();  // nothing that is started here may be left behind
   MESH_TRY(const auto controller, Controller::start(state, location, *reading.mesh, edges, say));
   MESH_CHECK(push_now(state, location, reading, options, edges, interrupt));
-  MESH_TRY(const auto supervisor, Supervisor::start(state, location, edges, options.on_line, say));
-  Follower follower(state, *supervisor, say);
+  if (::geteuid() != 0) {
+    say("not root: all modules run as this user; isolation on this machine ends at the bus");
+  }
+  LocalHosts hosts(state, location, edges, {std::move(program), options.engine, location.root},
+                   say);
+  Follower follower(state, location, options, edges, hosts);
   bool all_up = false;
   while (!interrupt.requested()) {
     if (const auto followed = follower.follow(); !followed) {
       say(followed.error().message);
     }
     controller->tick();
-    supervisor->tick();
-    if (!all_up && supervisor->as_declared()) {
-      all_up = true;
+    hosts.tick();
+    if (follower.look() && !std::exchange(all_up, true)) {
       say("all is as declared; Ctrl-C ends it");
     }
-    supervisor->wait(interrupt.descriptor(), kTick);
+    std::vector<pollfd> polled{{interrupt.descriptor(), POLLIN, 0}};
+    hosts.add_to(polled);
+    (void)::poll(polled.data(), polled.size(), static_cast<int>(kTick.count()));
   }
   say("ending the modules; a second Ctrl-C kills those that do not end");
-  const auto modules = supervisor->stop(interrupt);
+  follower.end_logs();
+  const auto modules = hosts.stop(interrupt);
+  (void)os::remove_tree(run_state_file(state.paths)).has_value();
   say(controller->registry() ? "ending the registry and the bus" : "ending the bus");
   auto managed = controller->stop();
   MESH_CHECK(modules);
@@ -254,14 +321,21 @@ Result<RunState> up_detached(const inventory::StatePaths& paths,
   std::string missing = "\n  nothing runs yet";
   while (!interrupt.requested()) {
     MESH_TRY(const auto now, read_run_state(paths));
-    if (now && is_up(*now, number)) {
+    const bool taken = now && is_taken_up(*now, number);
+    if (taken) {
+      missing = not_as_declared(*now);
+    }
+    if (taken && missing.empty()) {
       if (started) {
         started->let_go();
       }
       return *now;
     }
-    if (now) {
-      missing = not_running(*now);
+    if (taken && has_failed(*now)) {
+      if (started) {
+        started->let_go();
+      }
+      return fail(Code::Unavailable, "not everything is as declared:" + missing, kStaysUp);
     }
     const auto ended = started ? started->process().poll() : std::nullopt;
     if (ended) {
@@ -277,7 +351,7 @@ Result<RunState> up_detached(const inventory::StatePaths& paths,
       return fail(Code::Timeout,
                   fmt::format("not everything is as declared after {} s:{}", timeout.count() / 1000,
                               missing),
-                  "it stays up: see `mesh status`; `mesh down` ends it");
+                  kStaysUp);
     }
     pollfd wait{interrupt.descriptor(), POLLIN, 0};
     (void)::poll(&wait, 1, static_cast<int>(kTick.count()) / 4);
@@ -285,7 +359,10 @@ Result<RunState> up_detached(const inventory::StatePaths& paths,
   return fail(Code::Interrupted, "interrupted; what was started is ended");
 }
 
-Result<bool> down(const inventory::StatePaths& paths, os::Milliseconds timeout) {
+namespace {
+
+/// Ends the controller that runs, in order; false where none does.
+Result<bool> end_controller(const inventory::StatePaths& paths, os::Milliseconds timeout) {
   MESH_TRY(const auto controller, running_controller(paths));
   if (!controller) {
     return end_leftovers(paths);
@@ -305,6 +382,15 @@ Result<bool> down(const inventory::StatePaths& paths, os::Milliseconds timeout) 
                 "longer");
   }
   return true;
+}
+
+}  // namespace
+
+Result<bool> down(const inventory::StatePaths& paths, bool volumes, os::Milliseconds timeout) {
+  MESH_TRY(const bool ended, end_controller(paths, timeout));
+  // What a `mesh up` that died left of the nodes; after one that ended in order nothing.
+  MESH_TRY(const bool stopped, stop_local_hosts(paths, volumes));
+  return ended || stopped;
 }
 
 }  // namespace mesh::controller

@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "base/json_text.h"
 #include "base/version.h"
+#include "engine/sockets.h"
 #include "host/commands.h"
 #include "host/containers.h"
 #include "model/subjects.h"
@@ -23,7 +24,7 @@ namespace {
 
 constexpr os::Milliseconds kReportEvery{30'000};
 constexpr os::Milliseconds kReportAtMostEvery{1'000};
-constexpr os::Milliseconds kAskToJoinEvery{2'000};
+constexpr os::Milliseconds kAskToJoinEvery{500};
 constexpr os::Milliseconds kAnsweredWithin{8'000};
 constexpr std::size_t kMostConfig = 256U << 10U;
 constexpr std::size_t kIncarnationBytes = 8;
@@ -106,11 +107,11 @@ Status Agent::start_machine() {
   commands.mesh = identity_.mesh;
   commands.node = identity_.node;
   if (::geteuid() == 0) {
-    commands.homes = "/run/mesh/" + identity_.mesh;
+    commands.homes = fmt::format("/run/mesh/{}/{}", identity_.mesh, identity_.node);
   }
   MESH_TRY(drivers.commands, Commands::open(std::move(commands), clock_));
   ContainersOptions containers;
-  containers.engine.socket = options_.engine;
+  containers.engine.socket = options_.engine.empty() ? engine::usual_socket() : options_.engine;
   containers.mesh = identity_.mesh;
   containers.node = identity_.node;
   containers.folder = options_.state + "/mounts";
@@ -143,18 +144,19 @@ UplinkOptions Agent::uplink_options() const {
 }
 
 void Agent::start_uplink() {
-  uplink_ = std::make_unique<Uplink>(
-      uplink_options(),
-      Uplink::Handlers{
-          [this](bus::Message message) {
-            mailbox_->post([this, message = std::move(message)] { on_declared(message); });
-          },
-          [this](bus::Message message) {
-            mailbox_->post([this, message = std::move(message)] { on_asked(message); });
-          },
-          [this](Result<std::size_t> link) {
-            mailbox_->post([this, link = std::move(link)] { on_link(link); });
-          }});
+  Uplink::Handlers handlers;
+  handlers.declared = [this](bus::Message message) {
+    mailbox_->post([this, message = std::move(message)] { on_declared(message); });
+  };
+  if (machine_) {  // one that joins is about to end, and would take questions along
+    handlers.asked = [this](bus::Message message) {
+      mailbox_->post([this, message = std::move(message)] { on_asked(message); });
+    };
+  }
+  handlers.link = [this](Result<std::size_t> link) {
+    mailbox_->post([this, link = std::move(link)] { on_link(link); });
+  };
+  uplink_ = std::make_unique<Uplink>(uplink_options(), std::move(handlers));
 }
 
 void Agent::on_link(const Result<std::size_t>& link) {
@@ -284,7 +286,8 @@ declaration::Report Agent::report() {
 
 void Agent::report_if_due(bool now) {
   const auto time = clock_.monotonic();
-  if (!up_ || (!now && time - reported_at_ < kReportAtMostEvery)) {
+  const auto at_most = identity_.joined ? kReportAtMostEvery : kAskToJoinEvery;
+  if (!up_ || (!now && time - reported_at_ < at_most)) {
     return;
   }
   auto made = report();
@@ -322,10 +325,11 @@ Status Agent::run(const os::Interrupt& interrupt) {
     machine_->turn();
     report_if_due(false);
     auto until = std::min(machine_->next(), reported_at_ + kReportEvery);
-    if (up_ && reported_.empty()) {
-      until = std::min(until, reported_at_ + kReportAtMostEvery);
-    } else if (up_) {
-      until = std::min(until, clock_.monotonic() + kReportAtMostEvery);
+    if (up_) {
+      // What changed since the last report waits for its turn; what changes from now on for a look.
+      const auto now = clock_.monotonic();
+      const auto turn = reported_at_ + kReportAtMostEvery;
+      until = std::min(until, turn > now ? turn : now + kReportAtMostEvery);
     }
     wait(interrupt, until);
   }
@@ -367,9 +371,9 @@ Status Agent::join(const os::Interrupt& interrupt, os::Milliseconds timeout) {
   return {};
 }
 
-Status Agent::stop_all(bool volumes) {
+Status Agent::stop_all(StopAll how) {
   MESH_CHECK(start_machine());
-  return machine_->stop_all(volumes);
+  return machine_->stop_all(how);
 }
 
 Status begin_join(const std::string& state, const declaration::Token& token, const os::Clock& clock,

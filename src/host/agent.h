@@ -50,7 +50,7 @@ class Agent {
   /// what the bus said last.
   Status join(const os::Interrupt& interrupt, os::Milliseconds timeout);
   /// Stops and removes all that runs here.
-  Status stop_all(bool volumes);
+  Status stop_all(StopAll how);
 
  private:
   Agent(AgentOptions options, Allowance allowance, Identity identity, Store store, os::Lock lock,

@@ -39,6 +39,11 @@ struct MachineOptions {
   std::function<void(std::string_view)> say;
 };
 
+struct StopAll {
+  bool volumes = false;  // named volumes go as well, with all that is in them
+  bool now = false;      // no grace
+};
+
 /// Brings the machine to what the store declares, and keeps it there. Everything but the steps
 /// themselves happens on its owner's thread; steps run on a thread for each module and are told
 /// back through the mailbox. `store`, `mailbox` and `clock` are borrowed.
@@ -70,8 +75,8 @@ class Machine {
 
   [[nodiscard]] Result<LogPiece> logs(const std::string& module, const std::string& component,
                                       const LogCursor& cursor, std::size_t most);
-  /// Stops and removes everything of ours, whatever is declared. Volumes stay.
-  Status stop_all(bool volumes);
+  /// Stops and removes everything of ours, whatever is declared.
+  Status stop_all(StopAll how);
 
  private:
   struct Pull {
@@ -99,6 +104,7 @@ class Machine {
   [[nodiscard]] Status do_step(const converge::Step& step, const ReadyUnit* unit, Driver& driver);
   void step_done(const converge::Step& step, const Status& done);
   void pull_done(const std::string& image, const Status& done);
+  void stop_units(bool now);
   void say(const std::string& line) const;
   [[nodiscard]] bool has_failed(const std::string& name, const ReadyModule& module) const;
   [[nodiscard]] declaration::ComponentReport report_of(const std::string& module,

@@ -1,6 +1,7 @@
 // What the machine says of itself, and what it is asked.
 
 #include <algorithm>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -136,19 +137,14 @@ Result<LogPiece> Machine::logs(const std::string& module, const std::string& com
   return chosen->second.second->logs(chosen->first, cursor, most);
 }
 
-Status Machine::stop_all(bool volumes) {
-  stopping_all_ = true;
-  look();
-  Status first;
-  const auto keep = [&](Status done) {
-    if (!done && first) {
-      first = std::move(done);
-    }
-  };
+void Machine::stop_units(bool now) {
   std::vector<std::thread> threads;
   for (const auto& [name, entry] : found_) {
     const auto* unit = ready(name);
-    const auto grace = unit == nullptr ? os::Milliseconds{10'000} : unit->spec.component.grace;
+    auto grace = unit == nullptr ? os::Milliseconds{10'000} : unit->spec.component.grace;
+    if (now) {
+      grace = os::Milliseconds{0};
+    }
     judge_.stopping(name);
     threads.emplace_back([unit_name = name, driver = entry.second, grace] {
       (void)driver->stop(unit_name, grace).has_value();
@@ -157,10 +153,22 @@ Status Machine::stop_all(bool volumes) {
   for (auto& thread : threads) {
     thread.join();
   }
+}
+
+Status Machine::stop_all(StopAll how) {
+  stopping_all_ = true;
+  look();
+  Status first;
+  const auto keep = [&](Status done) {
+    if (!done && first) {
+      first = std::move(done);
+    }
+  };
+  stop_units(how.now);
   for (const auto& [name, entry] : found_) {
     keep(entry.second->remove(name));
   }
-  if (volumes && drivers_.containers) {
+  if (how.volumes && drivers_.containers) {
     if (const auto names = drivers_.containers->volumes()) {
       for (const auto& name : *names) {
         keep(drivers_.containers->remove_volume(name));

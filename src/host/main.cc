@@ -10,11 +10,14 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "declaration/token.h"
 #include "host/agent.h"
+#include "host/identity.h"
 #include "host/keeper.h"
 
 namespace mesh::host {
@@ -24,7 +27,9 @@ constexpr const char* kUsage = R"(usage: mesh-host VERB [OPTIONS]
 
   join TOKEN|-     becomes the node that `mesh node add` named; `-` reads the token from stdin
   run              hears the declaration and keeps the machine at it, until SIGTERM (modules stay)
-  stop --all       stops and removes all that runs here; volumes stay unless --volumes
+  stop --all       stops and removes all that runs here, without its graces where --now; volumes
+                   stay unless --volumes
+  show             which node of which mesh this machine is, as JSON
 
   --state DIR      default /var/lib/mesh-host
   --config FILE    what this machine allows; default /etc/mesh/host.toml
@@ -43,7 +48,7 @@ struct CommandLine {
   AgentOptions agent;
   os::Milliseconds timeout{60'000};
   bool all = false;
-  bool volumes = false;
+  StopAll stop;
 };
 
 Result<CommandLine> parse(std::span<char*> arguments) {
@@ -76,7 +81,9 @@ Result<CommandLine> parse(std::span<char*> arguments) {
     } else if (word == "--all") {
       out.all = true;
     } else if (word == "--volumes") {
-      out.volumes = true;
+      out.stop.volumes = true;
+    } else if (word == "--now") {
+      out.stop.now = true;
     } else if (word == "--help" || word == "--version") {
       out.verb = word;
       return out;
@@ -115,6 +122,17 @@ Status join(const CommandLine& line, const os::Interrupt& interrupt, const os::C
   return {};
 }
 
+/// Who this machine is, without what it keeps to itself.
+Status show(const std::string& state) {
+  MESH_TRY(const auto identity, read_identity(state));
+  const nlohmann::json document = {{"mesh", identity.mesh},
+                                   {"node", identity.node},
+                                   {"key", base64(identity.key.public_key().bytes())},
+                                   {"joined", identity.joined}};
+  fmt::print("{}\n", document.dump());
+  return {};
+}
+
 Status do_verb(const CommandLine& line, const os::Interrupt& interrupt) {
   const os::SystemClock clock;
   os::SystemRandom random;
@@ -127,7 +145,10 @@ Status do_verb(const CommandLine& line, const os::Interrupt& interrupt) {
   }
   if (line.verb == "stop" && line.all && line.words.empty()) {
     MESH_TRY(const auto agent, Agent::open(line.agent, clock, random));
-    return agent->stop_all(line.volumes);
+    return agent->stop_all(line.stop);
+  }
+  if (line.verb == "show" && line.words.empty()) {
+    return show(line.agent.state);
   }
   return fail(Code::Usage,
               line.verb.empty()     ? "a verb is missing"

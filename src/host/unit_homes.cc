@@ -172,7 +172,11 @@ Status UnitHomes::restore(const KeptSpec& spec) const {
 Status UnitHomes::remove(const converge::UnitName& name, bool last) const {
   const auto where = places(name);
   if (last) {
-    return os::remove_tree(where.module);
+    MESH_CHECK(os::remove_tree(where.module));
+    // The directories of the node and of the mesh go with the last module.
+    (void)(::rmdir(options_.homes.c_str()) == 0 &&
+           ::rmdir(os::dir_name(options_.homes).c_str()) == 0);
+    return {};
   }
   for (const auto* path : {&where.folder, &where.files}) {
     MESH_CHECK(os::remove_tree(*path));

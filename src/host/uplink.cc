@@ -109,8 +109,10 @@ Status Uplink::subscribe(const UplinkOptions& options) {
     const std::lock_guard lock(mutex_);
     live = live_;
   }
-  MESH_TRY(live->questions,
-           live->connection.subscribe(model::ask_subject(options.node), "", handlers_.asked));
+  if (handlers_.asked) {
+    MESH_TRY(live->questions,
+             live->connection.subscribe(model::ask_subject(options.node), "", handlers_.asked));
+  }
   MESH_TRY(live->declarations,
            live->connection.subscribe(model::deliver_subject(options.node.text()), "",
                                       handlers_.declared));

@@ -29,7 +29,7 @@ class Uplink {
  public:
   struct Handlers {
     std::function<void(bus::Message)> declared;  // from the node's consumer, to be acknowledged
-    std::function<void(bus::Message)> asked;     // to be answered at `reply`
+    std::function<void(bus::Message)> asked;  // to be answered at `reply`; empty: nobody is asked
     /// A login succeeded with the n-th password, or the last attempt's error; said once for each
     /// change.
     std::function<void(Result<std::size_t>)> link;

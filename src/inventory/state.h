@@ -34,6 +34,8 @@ class StatePaths {
   [[nodiscard]] std::string jetstream() const { return root_ + "/bus/jetstream"; }
   [[nodiscard]] std::string registry() const { return root_ + "/registry"; }
   [[nodiscard]] std::string run() const { return root_ + "/run"; }
+  /// The states of the mesh-hosts that `mesh up` runs, by node.
+  [[nodiscard]] std::string hosts() const { return root_ + "/hosts"; }
   [[nodiscard]] std::string environments() const { return root_ + "/env"; }
   [[nodiscard]] std::string work() const { return root_ + "/work"; }
   [[nodiscard]] std::string log() const { return root_ + "/log"; }

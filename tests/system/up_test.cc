@@ -18,6 +18,7 @@
 #include "os/fd.h"
 #include "os/process.h"
 #include "os/process_mark.h"
+#include "os/process_table.h"
 #include "tests/support/must.h"
 #include "tests/support/nats_server.h"
 
@@ -107,9 +108,8 @@ class Up : public testing::Test {
     return true;
   }
 
-  std::string log(const std::string& module) {
-    return read(".mesh/log/one." + module + ".main.log");
-  }
+  /// What the module printed last, as long as its host runs.
+  std::string log(const std::string& module) { return mesh({"logs", module}).out; }
 
   TemporaryDirectory directory_;
   int port_;
@@ -145,9 +145,9 @@ TEST_F(Up, WhatEndsIsStartedAgainAsItsPolicySays) {
   declare("once", "exit 0", "restart = \"on-failure\"\n");
   declare("never", "exit 4", "restart = \"never\"\n");
   write_mesh({"quiet", "failing", "once", "never"});
-  const auto up = mesh({"up", "--detach", "--timeout", "3s"});
-  EXPECT_EQ(up.status.code, 1) << up.out << up.err;
-  EXPECT_NE(up.err.find("one.failing.main: "), std::string::npos) << up.err;
+  const auto up = mesh({"up", "--detach"});
+  EXPECT_EQ(up.status.code, 69) << up.out << up.err;
+  EXPECT_NE(up.err.find("one: failed: failing: "), std::string::npos) << up.err;
   EXPECT_TRUE(comes_true([&] { return component("failing").at("restarts").get<int>() >= 2; }));
   EXPECT_EQ(component("once").at("state"), "stopped");
   EXPECT_EQ(component("never").at("state"), "failed");
@@ -165,7 +165,7 @@ TEST_F(Up, KilledItLeavesNothingAndComesUpAgain) {
   EXPECT_EQ(component("quiet").at("state"), "running");
 }
 
-TEST_F(Up, ASecretThatIsSetRestartsWhatUsesIt) {
+TEST_F(Up, ASecretThatIsSetReachesWhatUsesItWithAPush) {
   declare("variable", "echo \"has $KEY\"; exec sleep 1000",
           "env = { KEY = { secret = \"KEY\" } }\n");
   declare("file", "echo \"has $(cat \"$MESH_SECRETS/KEY\")\"; exec sleep 1000",
@@ -176,24 +176,19 @@ TEST_F(Up, ASecretThatIsSetRestartsWhatUsesIt) {
   ASSERT_TRUE(up.status.ok()) << up.out << up.err << read(".mesh/run/up.log");
   const auto since = component("quiet").at("since");
   const auto set = mesh({"secret", "set", "KEY"}, "two");
-  EXPECT_NE(set.err.find("starts again what uses it"), std::string::npos) << set.err;
+  EXPECT_NE(set.err.find("`mesh push` brings it to what uses it"), std::string::npos) << set.err;
+  const auto pushed = mesh({"push"});
+  EXPECT_TRUE(pushed.status.ok()) << pushed.err;
   for (const auto* module : {"variable", "file"}) {
-    EXPECT_TRUE(comes_true([&] { return log(module).find("has two") != std::string::npos; }))
-        << module << log(module);
-    EXPECT_NE(
-        read(".mesh/run/up.log")
-            .find(fmt::format("one.{}.main: restarting, since its environment changed", module)),
-        std::string::npos);
+    EXPECT_NE(log(module).find("has two"), std::string::npos) << module << log(module);
   }
   EXPECT_EQ(component("quiet").at("since"), since);
 
-  // One that is gone stops nothing: what runs has it.
+  // One that is gone stops nothing: what runs has it, and a push without it is refused.
   ASSERT_TRUE(mesh({"secret", "remove", "KEY"}).status.ok());
-  EXPECT_TRUE(comes_true([&] {
-    return read(".mesh/run/up.log").find("keeps the secrets that it has") != std::string::npos;
-  }));
+  EXPECT_EQ(mesh({"push"}).status.code, 65);
+  EXPECT_EQ(component("variable").at("state"), "running");
   EXPECT_EQ(component("variable").at("restarts"), 0);
-  EXPECT_NE(component("variable").at("state"), "stopped");
 }
 
 // A running server keeps its address: that another is declared is said, each time, until it is so.
@@ -241,26 +236,11 @@ class UpSignalled : public Up, public testing::WithParamInterface<Signals> {
   }
 
   /// All that descends from `pid`.
-  static std::vector<pid_t> below(pid_t pid) {
-    std::vector<pid_t> out;
-    for (const auto& entry : fs::directory_iterator("/proc")) {
-      std::ifstream file(entry.path() / "stat");
-      std::string line;
-      if (!std::getline(file, line)) {
-        continue;
-      }
-      std::istringstream rest(line.substr(line.rfind(')') + 1));
-      char state = 0;
-      pid_t parent = 0;
-      rest >> state >> parent;
-      if (parent == pid) {
-        const auto child = std::stoi(entry.path().filename().string());
-        const auto more = below(child);
-        out.push_back(child);
-        out.insert(out.end(), more.begin(), more.end());
-      }
+  static void add_below(pid_t pid, std::vector<pid_t>& out) {
+    for (const auto child : os::children_of(pid)) {
+      out.push_back(child);
+      add_below(child, out);
     }
-    return out;
   }
 
   /// `mesh up` with more words, in the background of this test.
@@ -275,8 +255,21 @@ class UpSignalled : public Up, public testing::WithParamInterface<Signals> {
     return must(os::Process::spawn(options));
   }
 
+  /// What descends from `mesh up`, and from whoever keeps something below this directory.
   void remember_all_below(pid_t pid) {
-    for (const auto child : below(pid)) {
+    std::vector<pid_t> found;
+    add_below(pid, found);
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      std::ifstream file(entry.path() / "cmdline", std::ios::binary);
+      const std::string words(std::istreambuf_iterator<char>(file), {});
+      if (words.find("mesh-keeper") != std::string::npos &&
+          words.find(directory_.path().string()) != std::string::npos) {
+        const auto keeper = std::stoi(entry.path().filename().string());
+        found.push_back(keeper);
+        add_below(keeper, found);
+      }
+    }
+    for (const auto child : found) {
       if (auto mark = os::mark_of(child)) {
         started_.push_back(*mark);
       }
@@ -303,7 +296,7 @@ TEST_P(UpSignalled, ItLeavesNobodyBehind) {
            log("quiet").find("here") != std::string::npos;
   }));
   remember_all_below(up.pid());
-  ASSERT_GE(started_.size(), 4U) << "up, nats-server and two components";
+  ASSERT_GE(started_.size(), 7U) << "up, nats-server, mesh-host, two keepers and components";
   const auto server = json::parse(read(".mesh/bus/server.json")).at("pid").get<pid_t>();
   EXPECT_TRUE(std::ranges::any_of(started_, [&](const auto& one) { return one.pid == server; }));
 
@@ -322,12 +315,13 @@ TEST_P(UpSignalled, ItLeavesNobodyBehind) {
 
 // While `up --detach` waits for what does not come, it is responsible for what it started.
 TEST_P(UpSignalled, ADetachedOneThatIsInterruptedIsEnded) {
-  declare("failing", "echo here; exit 3");
-  write_mesh({"quiet", "failing"});
+  declare("slow", "echo here; exec sleep 1000",
+          "health = { command = [\"false\"], start = \"300s\" }\n");
+  write_mesh({"quiet", "slow"});
   auto up = start_up({"--detach"});
-  ASSERT_TRUE(comes_true([&] { return log("failing").find("here") != std::string::npos; }));
+  ASSERT_TRUE(comes_true([&] { return log("slow").find("here") != std::string::npos; }));
   remember_all_below(up.pid());
-  ASSERT_GE(started_.size(), 3U) << "up, nats-server and a component";
+  ASSERT_GE(started_.size(), 5U) << "two of up, nats-server, mesh-host and a component";
   up.signal(GetParam().first);
   up.signal(GetParam().second);
   const auto status = up.wait(kLong);
@@ -374,7 +368,8 @@ TEST_F(Up, ATakenPortIsToldAlikeWhoeverMeetsIt) {
 TEST_F(Up, AModuleReadsNeitherAnothersFilesNorTheState) {
   declare("thief",
           "for f in \"$STATE/inventory.db\" \"$STATE/keys/seal.key\" \"$STATE/bus/nats.conf\" "
-          "\"$STATE/env/one.quiet/password\" \"$(dirname \"$HOME\")/one.quiet/env/password\"; do\n"
+          "\"$STATE/hosts/one/identity.json\" \"$STATE\"/hosts/one/files/quiet*/password "
+          "\"$HOME\"/../../quiet/files*/password; do\n"
           "  if cat \"$f\" >/dev/null 2>&1; then echo \"read $f\"; else echo refused; fi\ndone\n"
           "cat \"$MESH_PASSWORD_FILE\" >/dev/null && echo own\nexec sleep 1000",
           fmt::format("env = {{ STATE = \"{}\" }}\n", (directory_.path() / ".mesh").string()));
@@ -384,7 +379,8 @@ TEST_F(Up, AModuleReadsNeitherAnothersFilesNorTheState) {
   ASSERT_TRUE(comes_true([&] { return log("thief").find("own") != std::string::npos; }));
   if (::geteuid() == 0) {
     EXPECT_EQ(log("thief").find("read "), std::string::npos) << log("thief");
-    EXPECT_NE(component("quiet"), json{});
+    EXPECT_EQ(component("quiet").at("state"), "running");
+    EXPECT_TRUE(fs::exists(directory_.path() / ".mesh/hosts/one/identity.json"));
   } else {
     // As an ordinary user all modules are that user, and it says so.
     EXPECT_NE(read(".mesh/run/up.log").find("isolation on this machine ends at the bus"),
