@@ -192,6 +192,10 @@ void Agent::on_declared(const bus::Message& message) {
   if (kept && !message.reply.empty() && message.reply.starts_with("$JS.ACK.")) {
     (void)uplink_->publish(message.reply, "+ACK").has_value();
   }
+  if (taken) {
+    (void)uplink_->flush().has_value();  // before the connection is made anew
+    uplink_->change(uplink_options());
+  }
   reported_.clear();
 }
 
@@ -210,7 +214,6 @@ Status Agent::take(const std::string& envelope) {
   if (machine_) {
     machine_->declared();
   }
-  uplink_->change(uplink_options());
   return {};
 }
 
@@ -368,6 +371,7 @@ Status Agent::join(const os::Interrupt& interrupt, os::Milliseconds timeout) {
   }
   reported_.clear();
   report_if_due(true);
+  (void)uplink_->flush().has_value();  // what is lost now comes again to `run`
   return {};
 }
 

@@ -42,9 +42,22 @@ Uplink::~Uplink() {
 
 void Uplink::change(UplinkOptions options) {
   const std::lock_guard lock(mutex_);
+  if (options == options_) {
+    return;
+  }
   options_ = std::move(options);
   again_ = true;
   changed_.notify_all();
+}
+
+Status Uplink::flush() {
+  std::shared_ptr<Live> live;
+  {
+    const std::lock_guard lock(mutex_);
+    live = live_;
+  }
+  return live ? live->connection.flush(kDialTimeout)
+              : Status(fail(Code::Unavailable, "the bus is not connected"));
 }
 
 Status Uplink::publish(std::string_view subject, std::string_view payload) {

@@ -21,6 +21,7 @@ struct UplinkOptions {
   std::vector<std::string> urls;
   std::string ca;
   std::vector<std::string> passwords;
+  friend bool operator==(const UplinkOptions&, const UplinkOptions&) = default;
 };
 
 /// The node's connection to the bus: kept up for ever by a thread of its own, whatever the bus
@@ -40,10 +41,13 @@ class Uplink {
   Uplink& operator=(const Uplink&) = delete;
   ~Uplink();
 
-  /// From now on it dials like this; a connection that is up is made anew.
+  /// From now on it dials like this; where that is another way, a connection that is up is made
+  /// anew.
   void change(UplinkOptions options);
   /// Errors: Unavailable (no connection now), as bus::Connection::publish.
   [[nodiscard]] Status publish(std::string_view subject, std::string_view payload);
+  /// Returns when the bus has all that was published. Errors: Unavailable, Timeout.
+  [[nodiscard]] Status flush();
 
  private:
   struct Live;

@@ -191,7 +191,9 @@ TEST_F(OwnRegistry, IsStartedWhenItIsAskedForAndNotBefore) {
 
 TEST_F(OwnRegistry, IsNotMissedWhereNothingNeedsIt) {
   fs::create_directories(directory_.path() / "bin");
-  fs::copy_file(program_, directory_.path() / "bin/mesh");
+  for (const auto* name : {"mesh", "mesh-host", "mesh-keeper"}) {
+    fs::copy_file(fs::path(MESH_BINARY_DIR) / "bin" / name, directory_.path() / "bin" / name);
+  }
   program_ = (directory_.path() / "bin/mesh").string();
   variables_["PATH"] = "/nowhere";
   write_mesh("");
