@@ -38,26 +38,32 @@ constexpr std::size_t kMostLog = 4U << 20U;
 constexpr std::size_t kMostWords = 400;
 constexpr std::size_t kMostRecord = 65536;
 
-/// Stands there from the moment that something may run until all of it was stopped: with which
-/// engine, and below which state (a copy of the directory is not where it runs).
+/// What may run of this machine's nodes: with which engine, and below which state (a copy of the
+/// directory is not where it runs).
+struct Record {
+  std::string engine;
+  bool running = false;  // something may run; false once all of it was stopped
+};
+
 std::string record_file(const inventory::StatePaths& paths) {
-  return paths.hosts() + "/running.json";
+  return paths.hosts() + "/local.json";
 }
 
-Status write_record(const inventory::StatePaths& paths, const std::string& engine) {
+Status write_record(const inventory::StatePaths& paths, const Record& record) {
   MESH_CHECK(os::make_private_dir(paths.hosts()));
-  const nlohmann::json record = {{"engine", engine}, {"state", paths.root()}};
-  return os::write_file_atomic(record_file(paths), record.dump() + "\n", os::kPrivateFile);
+  const nlohmann::json document = {
+      {"engine", record.engine}, {"running", record.running}, {"state", paths.root()}};
+  return os::write_file_atomic(record_file(paths), document.dump() + "\n", os::kPrivateFile);
 }
 
-/// The engine, where something may run.
-std::optional<std::string> recorded_engine(const inventory::StatePaths& paths) {
+/// Nothing where no node ever ran here.
+std::optional<Record> read_record(const inventory::StatePaths& paths) {
   const auto text = os::read_file(record_file(paths), kMostRecord);
-  const auto record = nlohmann::json::parse(text.value_or(""), nullptr, false);
-  if (!record.is_object() || record.value("state", "") != paths.root()) {
+  const auto document = nlohmann::json::parse(text.value_or(""), nullptr, false);
+  if (!document.is_object() || document.value("state", "") != paths.root()) {
     return std::nullopt;
   }
-  return record.value("engine", "");
+  return Record{document.value("engine", ""), document.value("running", true)};
 }
 
 /// The nodes that this machine has a state of.
@@ -379,7 +385,7 @@ LocalHosts::~LocalHosts() {
 }
 
 Status LocalHosts::follow(model::Mesh mesh) {
-  MESH_CHECK(write_record(state_.paths, options_.engine));
+  MESH_CHECK(write_record(state_.paths, {options_.engine, true}));
   mesh_ = std::move(mesh);
   std::vector<std::string> gone;
   for (auto& [node, host] : hosts_) {
@@ -443,18 +449,18 @@ Status LocalHosts::stop(const os::Interrupt& interrupt) {
   }
   hosts_.clear();
   MESH_CHECK(wait_for_stops(ending, &interrupt));
-  return os::remove_tree(record_file(state_.paths));
+  return write_record(state_.paths, {options_.engine, false});
 }
 
 Result<bool> stop_local_hosts(const inventory::StatePaths& paths, bool volumes) {
   const auto nodes = known_nodes(paths);
-  const auto engine = recorded_engine(paths);
-  if (nodes.empty() || (!engine && !volumes)) {
+  const auto record = read_record(paths);
+  if (nodes.empty() || !record || (!record->running && !volumes)) {
     return false;
   }
   LocalHostsOptions options;
   MESH_TRY(options.program, mesh_host_program());
-  options.engine = engine.value_or("");
+  options.engine = record->engine;
   const Say quiet = [](std::string_view) {};
   std::vector<LocalHost> hosts;
   for (const auto& node : nodes) {
@@ -466,7 +472,7 @@ Result<bool> stop_local_hosts(const inventory::StatePaths& paths, bool volumes) 
     }
   }
   MESH_CHECK(wait_for_stops(hosts, nullptr));
-  MESH_CHECK(os::remove_tree(record_file(paths)));
+  MESH_CHECK(write_record(paths, {record->engine, false}));
   return !hosts.empty();
 }
 

@@ -38,6 +38,8 @@ class HostContainers : public ::testing::Test {
     registry_ = test::free_port();
     fs::copy("/bin/busybox", (directory_.path() / "busybox"));
     declare("1");
+  }
+  void start_controller() {
     daemon({MESH_BINARY_DIR "/bin/mesh", "controller"}, "controller");
     const os::Deadline deadline(kLong);
     while (!fs::exists(directory_.path() / ".mesh/run/controller.json")) {
@@ -142,6 +144,7 @@ class HostContainers : public ::testing::Test {
 };
 
 TEST_F(HostContainers, ABuiltModuleRunsReachesTheBusIsReplacedAndPutBack) {
+  start_controller();
   EXPECT_EQ(push()["nodes"][0]["state"], "unknown");
   const auto token = mesh({"node", "add", "one"});
   ASSERT_EQ(token.status.code, 0) << token.err;
@@ -175,6 +178,24 @@ TEST_F(HostContainers, ABuiltModuleRunsReachesTheBusIsReplacedAndPutBack) {
   while (mesh({"logs", "shop"}).out.find("version 2") == std::string::npos) {
     ASSERT_FALSE(deadline.passed()) << mesh({"status"}).out;
   }
+}
+
+// The whole mesh on one machine: its host is one that `mesh up` started, with the same engine.
+TEST_F(HostContainers, MeshUpRunsImagesAndLeavesNothing) {
+  const auto up = mesh({"up", "--detach", "--engine", podman_->socket()});
+  ASSERT_EQ(up.status.code, 0) << up.err << read(".mesh/run/up.log") << read(".mesh/hosts/one.log");
+  EXPECT_THAT(mesh({"logs", "shop"}).out, HasSubstr("version 1"));
+  EXPECT_THAT(podman_->run({"volume", "ls", "--quiet"}).value_or(""), HasSubstr("data"));
+  declare("2");
+  EXPECT_EQ(push()["nodes"][0]["state"], "converged");
+  EXPECT_THAT(mesh({"logs", "shop"}).out, HasSubstr("version 2"));
+
+  const auto down = mesh({"down"});
+  EXPECT_EQ(down.status.code, 0) << down.err;
+  EXPECT_THAT(podman_->run({"ps", "--all", "--quiet"}).value_or("?"), IsEmpty());
+  EXPECT_THAT(podman_->run({"volume", "ls", "--quiet"}).value_or(""), HasSubstr("data"));
+  EXPECT_EQ(mesh({"down", "--volumes"}).status.code, 0);
+  EXPECT_THAT(podman_->run({"volume", "ls", "--quiet"}).value_or("?"), IsEmpty());
 }
 
 }  // namespace
