@@ -4,7 +4,7 @@ build_packages=(g++ cmake ninja-build pkg-config ccache libnats-dev nlohmann-jso
   libsodium-dev libssl-dev libcrypt-dev libcli11-dev libfmt-dev libsqlite3-dev libgtest-dev libgmock-dev
   librapidcheck-dev libcurl4-openssl-dev ca-certificates)
 test_packages=(python3 python3-jsonschema bash-completion buildah docker-registry busybox-static openssl
-  podman runc conmon netavark iptables catatonit uidmap)
+  podman runc conmon netavark iptables catatonit uidmap iproute2 procps dpkg-dev binutils)
 lint_packages=(clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev)
 
 as_root() {

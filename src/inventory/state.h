@@ -37,7 +37,6 @@ class StatePaths {
   /// The states of the mesh-hosts that `mesh up` runs, by node.
   [[nodiscard]] std::string hosts() const { return root_ + "/hosts"; }
   [[nodiscard]] std::string environments() const { return root_ + "/env"; }
-  [[nodiscard]] std::string work() const { return root_ + "/work"; }
   [[nodiscard]] std::string log() const { return root_ + "/log"; }
 
  private:

@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -126,16 +128,21 @@ const fs::path& TemporaryDirectory::path() const {
 }
 
 int free_port() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr address = loopback(0);
-  socklen_t size = sizeof(address);
-  if (fd < 0 || ::bind(fd, &address, size) != 0 || ::getsockname(fd, &address, &size) != 0) {
-    throw std::runtime_error(fmt::format("no free port: {}", std::strerror(errno)));
+  // Below the ports that connections of others are given on their way out.
+  constexpr int kFirst = 18000;
+  constexpr int kCount = 14000;
+  static std::atomic<unsigned> drawn{std::random_device{}()};
+  for (int tried = 0; tried < kCount; ++tried) {
+    const int port = kFirst + static_cast<int>(drawn.fetch_add(1) % kCount);
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const sockaddr address = loopback(port);
+    const bool free = fd >= 0 && ::bind(fd, &address, sizeof(address)) == 0;
+    ::close(fd);
+    if (free) {
+      return port;
+    }
   }
-  ::close(fd);
-  sockaddr_in found{};
-  std::memcpy(&found, &address, sizeof(found));
-  return ntohs(found.sin_port);
+  throw std::runtime_error("no free port");
 }
 
 struct NatsServer::State {

@@ -1,4 +1,5 @@
 // mesh build, with Debian's buildah, the mesh's registry and an upstream on loopback.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "os/fd.h"
 #include "os/files.h"
 #include "os/process.h"
 #include "tests/support/nats_server.h"
@@ -360,12 +362,15 @@ class PushedImages : public BuildTest {
     os::SpawnOptions options;
     options.argv = {MESH_BINARY_DIR "/bin/mesh", "controller"};
     options.directory = directory_.path().string();
+    const auto log = (directory_.path() / "controller.log").string();
+    const os::Fd said(::open(log.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     options.out = os::Output::discard();
-    options.err = os::Output::discard();
+    options.err = os::Output::to_fd(said.get());
     controller_ = std::move(os::Process::spawn(options)).value();
-    const os::Deadline deadline(os::Milliseconds{30'000});
+    const os::Deadline deadline(os::Milliseconds{60'000});
     while (mesh({"status"}).status.code != 0) {
-      ASSERT_FALSE(deadline.passed()) << "the controller does not come up";
+      ASSERT_FALSE(deadline.passed() || controller_->poll())
+          << "the controller does not come up: " << os::read_file(log, 65536).value_or("");
     }
   }
   [[nodiscard]] Json plan() const {
