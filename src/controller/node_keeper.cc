@@ -108,6 +108,9 @@ Status NodeKeeper::handle(const declaration::Report& report) {
   MESH_TRY(auto record, state_.inventory.node(report.node));
   if (!report.join) {
     const bool same = record && record->key && base64(record->key->bytes()) == report.key;
+    if (same && report.number > record->declared) {
+      MESH_CHECK(overtake(report));
+    }
     return same && report.number > 0 ? confirm(report.node) : Status();
   }
   if (!declaration::is_proved(*report.join, report.mesh, report.node, report.incarnation)) {
@@ -163,6 +166,24 @@ Status NodeKeeper::declare(const inventory::NodeRecord& record) {
                                                   password, edges_.random));
   bus::JetStream jetstream(ear_->link->mesh);
   MESH_CHECK(jetstream.store(model::declare_subject(node->name), envelope));
+  return {};
+}
+
+/// The node was told more than these records know: they are of a backup that is older. What it runs
+/// stays; the next push declares it anew, under a number beyond.
+Status NodeKeeper::overtake(const declaration::Report& report) {
+  MESH_TRY(const auto lock, inventory::lock_state(state_.paths.root(), "controller", edges_.clock));
+  MESH_TRY(auto record, state_.inventory.node(report.node));
+  if (!record || report.number <= record->declared) {
+    return {};  // the push that told it has just been recorded
+  }
+  record->declared = report.number;
+  record->content.clear();
+  MESH_CHECK(state_.inventory.put_node(*record));
+  say_(
+      fmt::format("{} has declaration {}, which these records do not know (they are of an older "
+                  "backup): `mesh push` declares anew",
+                  report.node, report.number));
   return {};
 }
 

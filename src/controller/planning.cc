@@ -212,6 +212,11 @@ Status plan_declarations(inventory::State& state, const PlanRequest& request, Pl
   MESH_TRY(const auto before, recorded_mesh(state.inventory));
   append(plan.changes, plan::declaration_plan(before ? &before->mesh : nullptr, request.mesh()));
   plan.number = before ? before->push.number : 0;
+  // After a backup was restored a node may have been told more than these records know.
+  MESH_TRY(const auto nodes, state.inventory.nodes());
+  for (const auto& node : nodes) {
+    plan.number = std::max(plan.number, node.declared);
+  }
   return plan_contents(state, request, plan);
 }
 

@@ -191,6 +191,7 @@ class Push {
     intent.by = options_.by;
     intent.verb = options_.verb;
     intent.digest = plan.digest;
+    intent.above = plan.number - 1;
     intent.files = reading_.files;
     intent.images = images_;
     MESH_TRY(intent.credentials, missing_credentials(plan.shape.users, plan.hashes, edges_.random));

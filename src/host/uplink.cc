@@ -96,9 +96,14 @@ Result<std::size_t> Uplink::connect_once(const UplinkOptions& options) {
     dial.name = "mesh-host " + options.node.text();
     dial.timeout = kDialTimeout;
     dial.reconnect = true;
-    dial.on_link = [this](bus::Link link) {
+    dial.on_link = [this, at](bus::Link link) {
+      if (link != bus::Link::Closed) {
+        tell(link == bus::Link::Back ? Result<std::size_t>(at)
+                                     : fail(Code::Unavailable, "the bus is out of reach"));
+        return;
+      }
       const std::lock_guard lock(mutex_);
-      again_ = again_ || link == bus::Link::Closed;
+      again_ = true;
       changed_.notify_all();
     };
     auto connection = bus::Connection::connect(dial);

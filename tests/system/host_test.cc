@@ -67,6 +67,11 @@ class HostTest : public ::testing::TestWithParam<std::string> {
     // As root the modules' users must be let through to their homes, not to the state.
     port_ = test::free_port();
     declare("1");
+    const auto made = mesh({"init"});
+    made_ = made.out + made.err;
+    start_controller();
+  }
+  void start_controller() {
     controller_ = std::make_unique<Daemon>(Words{MESH_BINARY_DIR "/bin/mesh", "controller"}, root(),
                                            root() + "/controller.log");
     const os::Deadline deadline(kLong);
@@ -181,6 +186,7 @@ class HostTest : public ::testing::TestWithParam<std::string> {
   }
 
   int port_ = 0;
+  std::string made_;  // what `mesh init` said
   test::TemporaryDirectory directory_;
   std::unique_ptr<Daemon> controller_;
   std::vector<std::unique_ptr<Daemon>> hosts_;
@@ -253,6 +259,38 @@ TEST_P(HostTest, LosingTheBusStopsNothing) {
     (void)hosts_.back()->process().wait(os::Milliseconds{50});
   }
   EXPECT_FALSE(deadline.passed()) << read("one.log");
+}
+
+// All but the repository, a backup (older than the last push) and the recovery key is lost.
+TEST_P(HostTest, RestoredFromABackupTheNodesGoOn) {
+  const auto from = made_.find("mesh-recovery-");
+  ASSERT_NE(from, std::string::npos) << made_;
+  const auto key = made_.substr(from, made_.find_first_of(" \n", from) - from);
+  (void)push();
+  join("one");
+  start_host("one");
+  EXPECT_EQ(push()["nodes"][0]["state"], "converged");
+  ASSERT_EQ(mesh({"backup", "home.backup"}).status.code, 0);
+  declare("2");
+  const auto last = push();
+  EXPECT_EQ(last["nodes"][0]["state"], "converged");
+  const auto kept = keepers(root() + "/one");
+
+  controller_->stop();
+  fs::remove_all(directory_.path() / ".mesh");
+  const auto restored = run({MESH_BINARY_DIR "/bin/mesh", "restore", "home.backup"}, key);
+  ASSERT_EQ(restored.status.code, 0) << restored.err;
+  start_controller();
+  EXPECT_EQ(keepers(root() + "/one"), kept) << "what runs is not touched";
+  const os::Deadline deadline(kLong);
+  while (read("controller.log").find("these records do not know") == std::string::npos) {
+    ASSERT_FALSE(deadline.passed()) << read("controller.log") << read("one.log");
+  }
+  declare("3");
+  const auto again = push();
+  EXPECT_EQ(again["nodes"][0]["state"], "converged") << again.dump();
+  EXPECT_GT(again["number"], last["number"]);
+  EXPECT_THAT(mesh({"logs", "shop"}).out, HasSubstr("version 3"));
 }
 
 TEST_P(HostTest, ASecondMachineUnderTheNameIsRefusedByBothSides) {
