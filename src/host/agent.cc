@@ -168,7 +168,7 @@ void Agent::on_link(const Result<std::size_t>& link) {
     identity_.former.reset();
     (void)write_identity(options_.state, identity_).has_value();
   }
-  reported_.clear();
+  reported_.reset();
 }
 
 // Declarations.
@@ -196,7 +196,7 @@ void Agent::on_declared(const bus::Message& message) {
     (void)uplink_->flush().has_value();  // before the connection is made anew
     uplink_->change(uplink_options());
   }
-  reported_.clear();
+  reported_.reset();
 }
 
 Status Agent::take(const std::string& envelope) {
@@ -294,16 +294,16 @@ void Agent::report_if_due(bool now) {
     return;
   }
   auto made = report();
-  const auto content = declaration::write(made);
   const auto every = identity_.joined ? kReportEvery : kAskToJoinEvery;
-  if (content == reported_ && time - reported_at_ < every) {
+  if (reported_ && *reported_ == made && time - reported_at_ < every) {
     return;
   }
-  made.sequence = ++sequence_;
-  made.time = os::rfc3339(clock_.now());
+  auto sent = made;
+  sent.sequence = ++sequence_;
+  sent.time = os::rfc3339(clock_.now());
   const auto node = model::NodeName::parse(identity_.node).value();
-  if (uplink_->publish(model::report_subject(node), declaration::write(made))) {
-    reported_ = content;
+  if (uplink_->publish(model::report_subject(node), declaration::write(sent))) {
+    reported_ = std::move(made);
     reported_at_ = time;
   }
 }
@@ -328,11 +328,10 @@ Status Agent::run(const os::Interrupt& interrupt) {
     machine_->turn();
     report_if_due(false);
     auto until = std::min(machine_->next(), reported_at_ + kReportEvery);
-    if (up_) {
-      // What changed since the last report waits for its turn; what changes from now on for a look.
-      const auto now = clock_.monotonic();
-      const auto turn = reported_at_ + kReportAtMostEvery;
-      until = std::min(until, turn > now ? turn : now + kReportAtMostEvery);
+    // What changed since the last report waits for its turn; nothing changes but by what wakes us.
+    const auto turn = reported_at_ + kReportAtMostEvery;
+    if (up_ && turn > clock_.monotonic()) {
+      until = std::min(until, turn);
     }
     wait(interrupt, until);
   }
@@ -369,7 +368,7 @@ Status Agent::join(const os::Interrupt& interrupt, os::Milliseconds timeout) {
     report_if_due(false);
     wait(interrupt, clock_.monotonic() + os::Milliseconds{200});
   }
-  reported_.clear();
+  reported_.reset();
   report_if_due(true);
   (void)uplink_->flush().has_value();  // what is lost now comes again to `run`
   return {};

@@ -78,7 +78,7 @@ class Agent {
   const os::Clock& clock_;
   std::string incarnation_;
   std::uint64_t sequence_ = 0;
-  std::string reported_;  // the last report but for its time and sequence
+  std::optional<declaration::Report> reported_;  // the last one, but for its time and sequence
   os::Monotonic reported_at_{};
   bool up_ = false;
   std::optional<Error> link_error_;

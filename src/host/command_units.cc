@@ -139,7 +139,7 @@ Result<std::vector<Found>> Commands::Units::list() {
 // The clock of a machine without a battery is wrong until it has reached a server: since when
 // something runs is told by the clock that nobody moves.
 os::WallTime Commands::Units::started(const KeptRun& run) const {
-  const auto now = os::mark_of(::getpid());
+  static const auto now = os::mark_of(::getpid());  // of this boot
   if (!now || now->boot != run.keeper.boot) {
     return wall_time(run.started);
   }
@@ -151,6 +151,7 @@ os::WallTime Commands::Units::started(const KeptRun& run) const {
 Result<Found> Commands::Units::look(const converge::UnitName& name) {
   const auto unit = files(name);
   Found found;
+  found.address = "127.0.0.1";  // a command listens on the machine itself
   found.name = name;
   found.id = unit_text(name);
   const auto keeper = running_keeper(unit);

@@ -13,6 +13,8 @@ constexpr os::Milliseconds kRanWell{60'000};
 constexpr os::Milliseconds kFirstDelay{1'000};
 constexpr os::Milliseconds kLongestDelay{30'000};
 constexpr int kEndsUntilBad = 3;
+constexpr os::Milliseconds kFirstCheck{250};  // after the first that failed; doubles
+constexpr int kQuickChecks = 6;
 
 std::string how_it_ended(const Found& found) {
   if (found.out_of_memory) {
@@ -187,13 +189,18 @@ void Judge::checked(const converge::UnitName& name, bool healthy, const std::str
     return;
   }
   auto& watch = found->second;
-  watch.next_check = now + watch.component.health->interval;
+  const auto interval = watch.component.health->interval;
+  watch.next_check = now + interval;
   if (healthy) {
     watch.failures = 0;
     become_good(watch, wall);
     return;
   }
   ++watch.failures;
+  if (!watch.good && !watch.unhealthy && watch.failures <= kQuickChecks) {
+    // One that comes up is asked again soon, so that nothing waits for it longer than it takes.
+    watch.next_check = now + std::min(interval, kFirstCheck * (1 << (watch.failures - 1)));
+  }
   if (watch.good && watch.failures >= watch.component.health->retries) {
     watch.good = false;
     watch.unhealthy = true;

@@ -28,7 +28,7 @@ class JudgeTest : public ::testing::Test {
     judge_.started(kName, wall_);
     found(UnitState::Running);
   }
-  void pass(seconds time) {
+  void pass(os::Milliseconds time) {
     now_ += time;
     wall_ += time;
     judge_.tick(now_, wall_);
@@ -124,6 +124,22 @@ TEST_F(JudgeTest, ACheckDecides) {
   }
   EXPECT_TRUE(unit().unhealthy);
   EXPECT_NE(judge_.standing(kName).because.find("status 500"), std::string::npos);
+}
+
+TEST_F(JudgeTest, OneThatComesUpIsAskedAgainSoonAndThenAtItsInterval) {
+  component_.health = declaration::Health{};
+  start();
+  ASSERT_EQ(judge_.due_checks(now_).size(), 1U);
+  for (const int wait : {250, 500, 1000, 2000, 4000, 8000, 10000, 10000}) {
+    judge_.checked(kName, false, "refused", now_, wall_);
+    pass(os::Milliseconds{wait - 1});
+    EXPECT_TRUE(judge_.due_checks(now_).empty()) << wait;
+    pass(os::Milliseconds{1});
+    EXPECT_EQ(judge_.due_checks(now_).size(), 1U) << wait;
+  }
+  judge_.checked(kName, true, "", now_, wall_);
+  pass(seconds{9});
+  EXPECT_TRUE(judge_.due_checks(now_).empty()) << "its interval";
 }
 
 TEST_F(JudgeTest, ACheckThatNeverSucceedsIsBadAfterItsDeadline) {

@@ -177,7 +177,9 @@ converge::Observed Machine::observed() const {
 
 void Machine::turn() {
   const auto now = clock_.monotonic();
-  const bool seen = look();
+  if (must_look(now)) {
+    seen_ = look();
+  }
   prober_.go_on(now);
   judge_.tick(now, clock_.now());
   probe();
@@ -186,11 +188,11 @@ void Machine::turn() {
   }
   const auto wanted = target();
   const auto there = observed();
-  if (seen) {
+  if (seen_) {
     take(converge::steps(wanted, there));
   }
   const bool all = converge::converged(wanted, there);
-  converged_ = seen && all && blocked_.empty() && workers_.idle();
+  converged_ = seen_ && all && blocked_.empty() && workers_.idle();
 }
 
 void Machine::take(const std::vector<Step>& steps) {
@@ -350,22 +352,39 @@ void Machine::pull_done(const std::string& image, const Status& done) {
   say(fmt::format("cannot pull {}: {}", image, pull.why));
 }
 
-os::Monotonic Machine::next() const {
+os::Monotonic Machine::look_again() const {
   const bool blind = (drivers_.containers && drivers_.containers->changes() < 0) ||
                      (drivers_.commands && drivers_.commands->changes() < 0);
-  auto out = looked_ == os::Monotonic{}
-                 ? clock_.monotonic()
-                 : looked_ + (blind || !unseen_.empty() ? kLookAgainBlind : kLookAgain);
+  return looked_ + (blind || !unseen_.empty() ? kLookAgainBlind : kLookAgain);
+}
+
+/// Whether something may be another than when it was looked at last: a look asks for every unit.
+bool Machine::must_look(os::Monotonic now) const {
+  if (looked_ == os::Monotonic{} || now >= look_again()) {
+    return true;
+  }
+  std::vector<pollfd> changed;
+  for (const auto* driver : {drivers_.commands.get(), drivers_.containers.get()}) {
+    if (driver != nullptr && driver->changes() >= 0) {
+      changed.push_back({driver->changes(), POLLIN, 0});
+    }
+  }
+  return ::poll(changed.data(), changed.size(), 0) != 0;
+}
+
+os::Monotonic Machine::next() const {
+  const auto now = clock_.monotonic();
+  auto out = looked_ == os::Monotonic{} ? now : look_again();
   const auto take_one = [&](std::optional<os::Monotonic> at) {
     out = at ? std::min(out, *at) : out;
   };
   take_one(judge_.next());
   take_one(prober_.next());
   for (const auto& [image, pull] : pulls_) {
-    take_one(pull.again);
+    take_one(pull.again > now ? std::optional(pull.again) : std::nullopt);
   }
   for (const auto& [module, at] : retry_) {
-    take_one(at > looked_ ? std::optional(at) : std::nullopt);
+    take_one(at > now ? std::optional(at) : std::nullopt);
   }
   return out;
 }

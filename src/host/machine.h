@@ -71,7 +71,8 @@ class Machine {
   [[nodiscard]] bool converged() const { return converged_; }
   /// What keeps the host from seeing or doing anything at all; empty: nothing.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
-  [[nodiscard]] std::string engine() const;
+  /// The container engine, as it was last seen; empty: none.
+  [[nodiscard]] const std::string& engine() const { return engine_; }
 
   [[nodiscard]] Result<LogPiece> logs(const std::string& module, const std::string& component,
                                       const LogCursor& cursor, std::size_t most);
@@ -90,6 +91,8 @@ class Machine {
   [[nodiscard]] bool wants_containers() const;
   void prepare();
   void prepare_module(const Opened& opened, const declaration::Module& module);
+  [[nodiscard]] bool must_look(os::Monotonic now) const;
+  [[nodiscard]] os::Monotonic look_again() const;
   bool look();
   bool look_at(Driver& driver, const char* what, bool needed);
   void look_for_images();
@@ -131,8 +134,10 @@ class Machine {
   bool converged_ = false;
   bool stopping_all_ = false;
   std::unique_ptr<Relay> relay_;
-  os::Monotonic looked_{};
-  Workers workers_;  // last: its threads use the above
+  os::Monotonic looked_{};  // when; nothing: it is to be looked at once more
+  std::string engine_;
+  bool seen_ = false;  // all of it could be seen then
+  Workers workers_;    // last: its threads use the above
 };
 
 }  // namespace mesh::host

@@ -44,6 +44,7 @@ bool Machine::look() {
   }
   if (drivers_.containers) {
     look_at(*drivers_.containers, "the container engine", wants_containers());
+    engine_ = drivers_.containers->about();
   }
   if (!unseen_.empty()) {
     return false;  // what cannot be seen is not forgotten

@@ -19,10 +19,6 @@ bool is_bad(const std::string& state) {
 
 }  // namespace
 
-std::string Machine::engine() const {
-  return drivers_.containers ? drivers_.containers->about() : std::string();
-}
-
 declaration::ComponentReport Machine::report_of(const std::string& module,
                                                 const converge::WantedComponent& one) const {
   declaration::ComponentReport out;

@@ -40,12 +40,18 @@ Result<std::uint64_t> started(pid_t pid) {
   return ticks;
 }
 
-Result<std::string> boot_id() {
+Result<std::string> read_boot_id() {
   MESH_TRY(std::string text, read_file("/proc/sys/kernel/random/boot_id", kMostProc));
   while (!text.empty() && text.back() == '\n') {
     text.pop_back();
   }
   return text;
+}
+
+/// It stays what it is for as long as this process lives.
+Result<std::string> boot_id() {
+  static const Result<std::string> known = read_boot_id();
+  return known ? known : read_boot_id();
 }
 
 }  // namespace

@@ -191,6 +191,18 @@ TEST_F(Up, ASecretThatIsSetReachesWhatUsesItWithAPush) {
   EXPECT_EQ(component("variable").at("restarts"), 0);
 }
 
+// A command listens on the machine itself: its checks ask there.
+TEST_F(Up, ChecksOfCommandsAskTheMachine) {
+  const int port = free_port();
+  declare("web", fmt::format("exec python3 -m http.server {} --bind 127.0.0.1", port),
+          fmt::format("health = {{ http = \"/\", port = {} }}\n[components.other]\nrun = "
+                      "[\"sleep\", \"1000\"]\nhealth = {{ tcp = true, port = {} }}\n",
+                      port, port));
+  write_mesh({"web"});
+  const auto up = mesh({"up", "--detach"});
+  EXPECT_TRUE(up.status.ok()) << up.err << log("web");
+}
+
 // A running server keeps its address: that another is declared is said, each time, until it is so.
 TEST_F(Up, WhatNeedsARestartIsSaid) {
   ASSERT_TRUE(mesh({"up", "--detach"}).status.ok());
