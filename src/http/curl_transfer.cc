@@ -48,6 +48,23 @@ bool is_tls_trouble(int code) {
   }
 }
 
+/// Whether libcurl's words about a failed connection name somebody else than `place`: a proxy.
+bool dialled_another(std::string_view words, std::string_view place) {
+  constexpr std::string_view kBegin = "Failed to connect to ";
+  if (!words.starts_with(kBegin)) {
+    return false;
+  }
+  words.remove_prefix(kBegin.size());
+  const auto host = words.substr(0, words.find(' '));
+  const auto number = words.find(" port ");
+  const auto digits =
+      number == std::string_view::npos ? std::string_view() : words.substr(number + 6);
+  const auto port = digits.substr(0, digits.find_first_not_of("0123456789"));
+  const bool other_port =
+      place.find(':') != std::string_view::npos && !place.ends_with(":" + std::string(port));
+  return place.find(host) == std::string_view::npos || other_port;
+}
+
 /// This machine is never reached through a proxy, whatever the environment says.
 bool is_this_machine(std::string_view place) {
   return place.starts_with("127.") || place.starts_with("localhost") || place.starts_with("[::1]");
@@ -335,7 +352,12 @@ Failure CurlTransfer::failure_of(int code) const {
     return {Failure::Stage::Tls,
             {Code::Unavailable,
              fmt::format("no trusted connection to {}: {}", place, trouble(code)),
-             "a registry with a certificate of its own needs `ca` in mesh.toml",
+             request_.ca_file.empty()
+                 ? "a registry with a certificate of its own needs `ca` in mesh.toml"
+                 : fmt::format("trusted are the authorities of {} (`ca` in mesh.toml) and the "
+                               "system's: none of them has signed its certificate, or it is no "
+                               "server of TLS",
+                               request_.ca_file),
              {}}};
   }
   switch (code) {
@@ -345,12 +367,16 @@ Failure CurlTransfer::failure_of(int code) const {
               {Code::InvalidArgument, fmt::format("{} is no address to ask", place), {}, {}}};
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_RESOLVE_PROXY:
-    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_CONNECT: {
+      const bool proxy =
+          code == CURLE_COULDNT_RESOLVE_PROXY || dialled_another(words_.data(), place);
       return {Failure::Stage::Connect,
               {Code::Unavailable,
-               fmt::format("cannot connect to {}: {}", place, trouble(code)),
-               {},
+               fmt::format("cannot connect to {}{}: {}", proxy ? "the proxy for " : "", place,
+                           trouble(code)),
+               proxy ? "see http_proxy, https_proxy and no_proxy of the environment" : "",
                {}}};
+    }
     case CURLE_OPERATION_TIMEDOUT:
       return {Failure::Stage::Connect,
               {Code::Unavailable,

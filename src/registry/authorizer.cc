@@ -36,6 +36,16 @@ const Kind* first_of(const std::vector<oci::CredentialSource>& sources) {
   return nullptr;
 }
 
+/// What would have been asked for credentials and is not there.
+std::string missing_text(const Credentials::Known& known) {
+  return known.missing.empty() ? "" : fmt::format(" ({} is not on PATH)", known.missing.front());
+}
+
+std::string login_hint(const Credentials::Known& known) {
+  return known.missing.empty() ? kLoginHint
+                               : "install that helper, or take it out of the file and log in anew";
+}
+
 std::string basic_header(const oci::BasicPair& pair) {
   return "Basic " + base64(pair.user + ":" + pair.password);
 }
@@ -54,24 +64,31 @@ Status Authorizer::challenged(const http::Response& answer, const std::string& u
   const auto headers = answer.headers.all("WWW-Authenticate");
   MESH_TRY(oci::Demand demand, oci::choose_demand(oci::parse_challenges(headers)));
   std::erase_if(tokens_, [&](const auto& entry) { return "Bearer " + entry.second.text == used; });
+  if (demand.kind == oci::Demand::Kind::Basic && used.starts_with("Basic ")) {
+    return fail(Code::PermissionDenied,
+                fmt::format("{} refuses the user and the password of {}", setting_.domain, file_),
+                fmt::format("log in again, as `podman login {}` does", setting_.domain));
+  }
   demand_ = std::move(demand);
   return {};
 }
 
-Result<std::vector<oci::CredentialSource>> Authorizer::credentials(const std::string& path) {
+Result<Credentials::Known> Authorizer::credentials(const std::string& path) {
   return setting_.auth_file.empty()
              ? setting_.credentials.find(setting_.domain, path)
              : Credentials::find_in(setting_.auth_file, setting_.domain, path);
 }
 
 Result<std::string> Authorizer::basic(const std::string& path) {
-  MESH_TRY(const auto sources, credentials(path));
-  const auto* pair = first_of<oci::BasicPair>(sources);
+  MESH_TRY(const auto known, credentials(path));
+  const auto* pair = first_of<oci::BasicPair>(known.sources);
   if (pair == nullptr) {
     return fail(Code::PermissionDenied,
-                setting_.domain + " asks for a user and a password, and none are known",
-                kLoginHint);
+                fmt::format("{} asks for a user and a password, and none are known{}",
+                            setting_.domain, missing_text(known)),
+                login_hint(known));
   }
+  file_ = known.file;
   return basic_header(*pair);
 }
 
@@ -140,7 +157,8 @@ Result<Authorizer::Token> Authorizer::fetch_token(const Url& registry, const std
                                                   const std::vector<oci::Scope>& scopes) {
   const oci::Demand demand = *demand_;
   MESH_TRY(const Url realm, oci::check_realm(demand.realm, registry));
-  MESH_TRY(const auto sources, credentials(path));
+  MESH_TRY(const auto known, credentials(path));
+  const auto& sources = known.sources;
   const os::Monotonic now = setting_.loop.clock().monotonic();
   if (const auto* given = first_of<oci::RegistryToken>(sources)) {
     return Token{given->token, now + std::chrono::hours(1)};
@@ -165,12 +183,12 @@ Result<Authorizer::Token> Authorizer::fetch_token(const Url& registry, const std
   MESH_TRY(const http::Response answer, ask(request, realm));
   if (!answer.ok()) {
     const bool refused = answer.status == 401 || answer.status == 403 || answer.status == 400;
-    return fail(
-        refused ? Code::PermissionDenied : Code::Unavailable,
-        fmt::format("{} answered {}{}", realm.shown(), answer.status,
-                    pair == nullptr && identity == nullptr ? " to a request without credentials"
-                                                           : " to the credentials of this machine"),
-        refused ? kLoginHint : "");
+    return fail(refused ? Code::PermissionDenied : Code::Unavailable,
+                fmt::format("{} answered {}{}", realm.shown(), answer.status,
+                            pair == nullptr && identity == nullptr
+                                ? " to a request without credentials" + missing_text(known)
+                                : " to the credentials of " + known.file),
+                refused ? login_hint(known) : "");
   }
   MESH_TRY(const oci::TokenAnswer token, oci::read_token(answer.body));
   const os::Milliseconds valid = std::chrono::seconds(token.expires_in);

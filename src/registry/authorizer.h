@@ -36,7 +36,8 @@ class Authorizer {
                                                   const std::vector<oci::Scope>& scopes);
 
   /// After a 401 to a request that carried `used`: notes what is asked for and forgets the token.
-  /// Errors: Unsupported (neither Bearer nor Basic).
+  /// Errors: Unsupported (neither Bearer nor Basic), PermissionDenied (the user and the password
+  /// that it was asked with are refused: asking again is no use).
   [[nodiscard]] Status challenged(const http::Response& answer, const std::string& used);
 
   [[nodiscard]] bool uses_tokens() const {
@@ -49,7 +50,7 @@ class Authorizer {
     os::Monotonic until;
   };
 
-  [[nodiscard]] Result<std::vector<oci::CredentialSource>> credentials(const std::string& path);
+  [[nodiscard]] Result<Credentials::Known> credentials(const std::string& path);
   [[nodiscard]] Result<std::string> basic(const std::string& path);
   [[nodiscard]] Result<std::string> bearer(const Url& registry, const std::string& path,
                                            const std::vector<oci::Scope>& scopes);
@@ -59,6 +60,7 @@ class Authorizer {
 
   Setting setting_;
   std::optional<oci::Demand> demand_;
+  std::string file_;  // the last user and password were from it
   std::map<std::string, Token> tokens_;
   bool fetching_ = false;
   http::Waiters fetched_;

@@ -73,6 +73,23 @@ Result<ManifestHead> Client::head(const std::string& repository, const std::stri
   return head;
 }
 
+Result<Standing> Client::standing(const std::string& repository, const oci::Digest& digest) {
+  Call call = manifest_call("HEAD", repository, digest.text());
+  call.attempts = 2;
+  call.takes_temporary = true;
+  MESH_TRY(const http::Response answer, session_.ask(call));
+  if (answer.ok() || answer.status == 404) {
+    return answer.ok() ? Standing::There : Standing::Missing;
+  }
+  if (answer.status == 500) {
+    return Standing::Unreadable;
+  }
+  const auto head = this->head(repository, digest.text());
+  return head                                  ? Result<Standing>(Standing::There)
+         : head.error().code == Code::NotFound ? Result<Standing>(Standing::Missing)
+                                               : std::unexpected(head.error());
+}
+
 Result<ManifestBody> Client::manifest(const std::string& repository, const std::string& target,
                                       int attempts) {
   Call call = manifest_call("GET", repository, target);
@@ -115,18 +132,21 @@ Status Client::put_manifest(const std::string& repository, const oci::Digest& di
   return check_digest_header(answer, bytes, call.what);
 }
 
-bool Client::answers() {
+Status Client::reach(int attempts) {
   Call call;
   call.target = "/v2/";
   call.what = "its API";
   call.limits = small_limits();
-  call.attempts = 1;
+  call.attempts = attempts;
   const auto answer = session_.ask(call);
-  return answer.has_value() || answer.error().code == Code::PermissionDenied;
+  const bool answers = answer || answer.error().code == Code::PermissionDenied;
+  return answers ? Status() : std::unexpected(answer.error());
 }
 
-Status Client::remove_manifest(const std::string& repository, const oci::Digest& digest) {
-  const Call call = manifest_call("DELETE", repository, digest.text());
+Status Client::remove_manifest(const std::string& repository, const oci::Digest& digest,
+                               int attempts) {
+  Call call = manifest_call("DELETE", repository, digest.text());
+  call.attempts = attempts;
   MESH_TRY(const http::Response answer, session_.ask(call));
   if (answer.ok() || answer.status == 404) {
     return {};

@@ -19,6 +19,13 @@ struct ManifestHead {
   std::string media_type;
 };
 
+/// How a registry has a manifest.
+enum class Standing {
+  Missing,
+  There,
+  Unreadable,  // it fails over this one: its file is empty, or no manifest
+};
+
 /// A manifest whose bytes are what its digest says.
 struct ManifestBody {
   oci::Digest digest;
@@ -41,6 +48,8 @@ class Client {
 
   /// `target` is a tag or a digest. Errors: NotFound.
   [[nodiscard]] Result<ManifestHead> head(const std::string& repository, const std::string& target);
+  /// How it is there, by HEAD. Errors: what keeps the registry from saying that.
+  [[nodiscard]] Result<Standing> standing(const std::string& repository, const oci::Digest& digest);
   /// Reads and hashes it. Errors: NotFound; Corrupt (other bytes than the digest asked for, a
   /// `Docker-Content-Digest` that the bytes do not have, HTML, more than 4 MiB).
   [[nodiscard]] Result<ManifestBody> manifest(const std::string& repository,
@@ -69,9 +78,13 @@ class Client {
                                     const std::string& media_type, const std::string& bytes);
   /// Removes a manifest. One that is not there is no error. Errors: Unsupported (the registry does
   /// not delete).
-  [[nodiscard]] Status remove_manifest(const std::string& repository, const oci::Digest& digest);
-  /// Whether the registry answers at all, whatever it says of one content.
-  [[nodiscard]] bool answers();
+  [[nodiscard]] Status remove_manifest(const std::string& repository, const oci::Digest& digest,
+                                       int attempts = oci::RetryPolicy{}.attempts);
+  /// Asks whether the registry answers at all, whatever it says of one content; a login that it
+  /// asks for is an answer.
+  [[nodiscard]] Status reach(int attempts = oci::RetryPolicy{}.attempts);
+  /// The same, asked once.
+  [[nodiscard]] bool answers() { return reach(1).has_value(); }
   /// Asks the registry to drop a blob and a manifest of that digest from the repository. A registry
   /// that does not delete, or does not know it, is no error.
   void forget(const std::string& repository, const oci::Digest& digest);

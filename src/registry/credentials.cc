@@ -1,5 +1,10 @@
 #include "registry/credentials.h"
 
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
 #include "os/files.h"
 #include "os/process.h"
 
@@ -49,58 +54,76 @@ Status Credentials::load() {
       return std::unexpected(bytes.error());
     }
     MESH_TRY(oci::AuthFile file, oci::AuthFile::parse(*bytes, path));
-    files_.push_back(std::move(file));
+    files_.push_back({path, std::move(file)});
   }
   loaded_ = true;
   return {};
 }
 
-Result<oci::CredentialSource> Credentials::ask(const oci::Helper& helper) {
-  const std::string key = helper.name + " " + helper.server;
-  if (const auto known = answers_.find(key); known != answers_.end()) {
-    return known->second;
-  }
+Credentials::Answer Credentials::run_helper(const oci::Helper& helper) {
+  const std::string program = "docker-credential-" + helper.name;
   os::RunOptions options;
-  options.spawn.argv = {"docker-credential-" + helper.name, "get"};
+  options.spawn.argv = {program, "get"};
   options.input = helper.server;
   options.timeout = kHelperTimeout;
   auto ran = os::run(options);
+  if (!ran && ran.error().code == Code::NotFound) {
+    return std::optional<oci::CredentialSource>();
+  }
+  if (!ran && ran.error().code == Code::Timeout) {
+    // To the caller one that hangs is one that fails.
+    return fail(
+        Code::Unavailable,
+        fmt::format("{} did not answer within {} s", program, kHelperTimeout.count() / 1000),
+        "run it by hand: echo SERVER | " + program + " get");
+  }
   if (!ran) {
     return within("credentials for " + helper.server, std::move(ran).error());
   }
   const int status = ran->status.ok() ? 0 : std::max(ran->status.code, 1);
   MESH_TRY(auto answer, oci::read_helper_answer(ran->out, status, helper));
-  answers_.emplace(key, answer);
-  return answer;
+  return std::optional(std::move(answer));
 }
 
-Result<std::vector<oci::CredentialSource>> Credentials::find_in(const std::string& file,
-                                                                const std::string& domain,
-                                                                const std::string& path) {
+const Credentials::Answer& Credentials::ask(const oci::Helper& helper) {
+  const std::string key = helper.name + " " + helper.server;
+  auto known = answers_.find(key);
+  if (known == answers_.end()) {
+    known = answers_.emplace(key, run_helper(helper)).first;
+  }
+  return known->second;
+}
+
+Result<Credentials::Known> Credentials::find_in(const std::string& file, const std::string& domain,
+                                                const std::string& path) {
   MESH_TRY(const std::string bytes, os::read_private_file(file, kMostAuthFile));
   MESH_TRY(const oci::AuthFile read, oci::AuthFile::parse(bytes, file));
-  return read.sources(domain, path);
+  return Known{read.sources(domain, path), file, {}};
 }
 
-Result<std::vector<oci::CredentialSource>> Credentials::find(const std::string& domain,
-                                                             const std::string& path) {
+Result<Credentials::Known> Credentials::find(const std::string& domain, const std::string& path) {
   MESH_CHECK(load());
-  std::vector<oci::CredentialSource> out;
-  for (const auto& file : files_) {
+  Known out;
+  for (const auto& [name, file] : files_) {
     for (const auto& source : file.sources(domain, path)) {
       const auto* helper = std::get_if<oci::Helper>(&source);
       if (helper == nullptr) {
-        out.push_back(source);
+        out.sources.push_back(source);
         continue;
       }
-      auto answer = ask(*helper);
-      if (answer) {
-        out.push_back(std::move(*answer));
-      } else if (answer.error().code != Code::NotFound) {
-        return std::unexpected(std::move(answer).error());
+      const Answer& answer = ask(*helper);
+      if (!answer && answer.error().code != Code::NotFound) {
+        return within(name, answer.error());
+      }
+      if (answer && *answer) {
+        out.sources.push_back(**answer);
+      } else if (answer) {
+        out.missing.push_back(
+            fmt::format("docker-credential-{}, which {} names", helper->name, name));
       }
     }
-    if (!out.empty()) {
+    if (!out.sources.empty()) {
+      out.file = name;
       break;
     }
   }

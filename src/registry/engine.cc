@@ -56,7 +56,8 @@ Mirror::Engine::Engine(MirrorOptions options, Services services, Ledger& ledger,
                .own = own_,
                .manifests = manifests_,
                .blobs = blobs_,
-               .progress = progress_}),
+               .progress = progress_,
+               .storage = options_.storage}),
       turns_(loop_) {}
 
 std::vector<Result<Mirrored>> Mirror::Engine::run(std::span<const MirrorPair> pairs) {
@@ -92,14 +93,44 @@ Result<oci::Digest> Mirror::Engine::resolve(const oci::Reference& source) {
 }
 
 Result<bool> Mirror::Engine::holds(const std::string& repository, const oci::Digest& digest) {
-  std::optional<Result<std::optional<LedgerImage>>> image;
-  loop_.spawn([&] { image = held(repository, digest); });
+  std::optional<Result<Held>> asked;
+  loop_.spawn([&] { asked = held(repository, digest); });
   MESH_CHECK(loop_.run());
-  MESH_TRY(const auto found, *std::move(image));
-  return found.has_value();
+  MESH_TRY(const auto found, *std::move(asked));
+  return found.image && !found.unreadable;
+}
+
+Status Mirror::Engine::reach() {
+  Status reached;
+  loop_.spawn([&] { reached = reach_own(); });
+  MESH_CHECK(loop_.run());
+  return reached;
+}
+
+Error Mirror::Engine::about_own(Error error) const {
+  if (is_out_of_reach(error) && error.hint.empty()) {
+    error.hint = options_.storage.empty()
+                     ? "it is the mesh's registry: start it, or correct `advertise` of [registry]"
+                     : "it is the mesh's registry: `mesh doctor` looks for the reason";
+  }
+  return error;
+}
+
+Status Mirror::Engine::reach_own() {
+  MESH_TRY(const auto turn, turns_.take("reach"));
+  if (!reached_) {
+    Status status = own_.reach();
+    reached_ = status ? status
+                      : Status(within("asking the mesh's registry whether it answers",
+                                      about_own(std::move(status).error())));
+  }
+  return *reached_;
 }
 
 Result<Mirror::Engine::Meant> Mirror::Engine::meant(const MirrorPair& pair) {
+  if (!pair.source.digest()) {
+    MESH_CHECK(reach_own());
+  }
   auto digest = upstreams_.resolve(pair.source);
   if (digest) {
     return Meant{*std::move(digest), ""};
@@ -110,37 +141,37 @@ Result<Mirror::Engine::Meant> Mirror::Engine::meant(const MirrorPair& pair) {
   return within("asking what " + pair.source.familiar() + " is", std::move(digest).error());
 }
 
-Result<bool> Mirror::Engine::asks(const std::string& repository, const oci::Digest& digest) {
-  auto head = own_.head(repository, digest.text());
-  if (!head && head.error().code != Code::NotFound) {
+Result<Standing> Mirror::Engine::asks(const std::string& repository, const oci::Digest& digest) {
+  auto standing = own_.standing(repository, digest);
+  if (!standing) {
     return within(
         fmt::format("asking {} whether it holds {}@{}", own_.domain(), repository, digest.text()),
-        std::move(head).error());
+        about_own(std::move(standing).error()));
   }
-  return head.has_value();
+  return standing;
 }
 
-Result<std::optional<LedgerImage>> Mirror::Engine::held(const std::string& repository,
-                                                        const oci::Digest& digest) {
+Result<Mirror::Engine::Held> Mirror::Engine::held(const std::string& repository,
+                                                  const oci::Digest& digest) {
   for (const LedgerHolding& mine : unrecorded_) {  // brought a moment ago
     if (mine.repository == repository && mine.image.digest == digest.text()) {
-      return mine.image;
+      return Held{mine.image};
     }
   }
   MESH_TRY(auto image, ledger_.image(own_.domain(), digest.text()));
   if (!image) {
-    return std::optional<LedgerImage>();
+    return Held{};
   }
   MESH_TRY(const auto repositories, ledger_.repositories(own_.domain(), digest.text()));
   if (std::ranges::find(repositories, repository) == repositories.end()) {
-    return std::optional<LedgerImage>();
+    return Held{};
   }
-  MESH_TRY(const bool there, asks(repository, digest));
-  if (!there) {
+  MESH_TRY(const Standing standing, asks(repository, digest));
+  if (standing == Standing::Missing) {
     MESH_CHECK(forget(repository, digest));
-    return std::optional<LedgerImage>();
+    return Held{};
   }
-  return image;
+  return Held{std::move(image), standing == Standing::Unreadable};
 }
 
 Result<Mirrored> Mirror::Engine::mirror(std::size_t number, const MirrorPair& pair) {
@@ -155,19 +186,21 @@ Result<Mirrored> Mirror::Engine::mirror(std::size_t number, const MirrorPair& pa
   ImageCopier::Job job{number, pair.source, repository, meaning.digest, {}};
   // The same pair twice in one run is brought once.
   MESH_TRY(const auto turn, turns_.take(repository + "@" + meaning.digest.text()));
-  MESH_TRY(auto image, held(repository, meaning.digest));
-  if (!image) {
+  MESH_TRY(auto found, held(repository, meaning.digest));
+  if (!found.image) {
+    MESH_CHECK(reach_own());
     MESH_CHECK(lock_out_others());
     // Another process may just have brought it.
-    MESH_TRY(image, held(repository, meaning.digest));
+    MESH_TRY(found, held(repository, meaning.digest));
   }
-  if (!image) {
+  if (!found.image) {
     MESH_CHECK(bring(job, {}, out));
     return out;
   }
-  if (options_.verify) {
+  // One that cannot be read is no use to anybody: it is repaired, asked for or not.
+  if (options_.verify || found.unreadable) {
     MESH_CHECK(lock_out_others());
-    MESH_CHECK(verify(job, *image, out));
+    MESH_CHECK(verify(job, *found.image, out));
   }
   return out;
 }
@@ -208,11 +241,7 @@ Status Mirror::Engine::verify(const ImageCopier::Job& job, const LedgerImage& im
     damage.wrong.merge(damage.missing);
   }
   MESH_CHECK(forget(job.repository, job.digest));
-  return fail(Code::Corrupt,
-              fmt::format("{} keeps damaged bytes of {} and takes no others", own_.domain(),
-                          damage.wrong.begin()->text()),
-              "remove its data file from the registry's storage, restart the registry, and run "
-              "this again");
+  return std::unexpected(keeps_damaged(own_.domain(), *damage.wrong.begin()));
 }
 
 Status Mirror::Engine::lock_out_others() {

@@ -20,6 +20,7 @@ class Mirror::Engine {
 
   [[nodiscard]] std::vector<Result<Mirrored>> run(std::span<const MirrorPair> pairs);
   [[nodiscard]] Result<oci::Digest> resolve(const oci::Reference& source);
+  [[nodiscard]] Status reach();
   [[nodiscard]] Result<bool> holds(const std::string& repository, const oci::Digest& digest);
   [[nodiscard]] const std::vector<Asked>& asked() const { return account_.asked(); }
   [[nodiscard]] std::vector<Quota> quotas() const { return upstreams_.quotas(); }
@@ -33,10 +34,17 @@ class Mirror::Engine {
   // Within a task.
   [[nodiscard]] Result<Mirrored> mirror(std::size_t number, const MirrorPair& pair);
   [[nodiscard]] Result<Meant> meant(const MirrorPair& pair);
+  struct Held {
+    std::optional<LedgerImage> image;  // nothing: it is not held
+    bool unreadable = false;           // it should be, and the registry fails over its root
+  };
   /// The image as the ledger has it, where the registry still has its root in this repository.
-  [[nodiscard]] Result<std::optional<LedgerImage>> held(const std::string& repository,
-                                                        const oci::Digest& digest);
-  [[nodiscard]] Result<bool> asks(const std::string& repository, const oci::Digest& digest);
+  [[nodiscard]] Result<Held> held(const std::string& repository, const oci::Digest& digest);
+  [[nodiscard]] Result<Standing> asks(const std::string& repository, const oci::Digest& digest);
+  /// Whether the mesh's registry answers, asked once, before anything is asked of upstream.
+  [[nodiscard]] Status reach_own();
+  /// Adds what to do where the mesh's registry could not be reached.
+  [[nodiscard]] Error about_own(Error error) const;
   /// Brings the image; `damage` is what is known to be wrong with it.
   [[nodiscard]] Status bring(ImageCopier::Job job, const Damage& damage, Mirrored& out);
   [[nodiscard]] Status verify(const ImageCopier::Job& job, const LedgerImage& image, Mirrored& out);
@@ -58,6 +66,7 @@ class Mirror::Engine {
   BlobCopier blobs_;
   ImageCopier images_;
   Turns turns_;  // for the lock, and for each repository and digest
+  std::optional<Status> reached_;
   std::optional<os::Lock> lock_;
   std::vector<LedgerHolding> unrecorded_;
   os::Monotonic flushed_{};

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "registry/verifier.h"
+
 namespace mesh::registry {
 namespace {
 
@@ -77,8 +79,22 @@ Status ImageCopier::copy_blobs(const Job& job, const oci::Closure& closure, Copi
 Status ImageCopier::put_manifests(const Job& job, const std::vector<oci::Descriptor>& manifests) {
   for (const auto& manifest : manifests) {
     MESH_TRY(const auto bytes, setting_.manifests.bytes(manifest.digest));
-    MESH_CHECK(
-        setting_.own.put_manifest(job.repository, manifest.digest, bytes.media_type, bytes.bytes));
+    const auto put = [&] {
+      return setting_.own.put_manifest(job.repository, manifest.digest, bytes.media_type,
+                                       bytes.bytes);
+    };
+    MESH_CHECK(put());
+    // A registry that has damaged bytes under that digest says yes and keeps them.
+    Status read = read_manifest_back(setting_.own, job.repository, manifest.digest);
+    if (!read && read.error().code == Code::Corrupt) {
+      MESH_CHECK(clear_away(setting_.own, job.repository, setting_.storage, {manifest.digest}));
+      MESH_CHECK(put());
+      read = read_manifest_back(setting_.own, job.repository, manifest.digest);
+    }
+    if (!read && read.error().code == Code::Corrupt) {
+      return std::unexpected(keeps_damaged(setting_.own.domain(), manifest.digest));
+    }
+    MESH_CHECK(read);
   }
   return {};
 }

@@ -21,6 +21,7 @@ class ImageCopier {
     ManifestStore& manifests;
     BlobCopier& blobs;
     Progress& progress;
+    std::string storage{};  // of a managed registry, as MirrorOptions has it
   };
   explicit ImageCopier(Setting setting) : setting_(setting) {}
 

@@ -18,6 +18,10 @@ Result<oci::Digest> Mirror::resolve(const oci::Reference& source) {
   return engine_->resolve(source);
 }
 
+Status Mirror::reach() {
+  return engine_->reach();
+}
+
 Result<bool> Mirror::holds(const oci::Repository& repository, const oci::Digest& digest) {
   return engine_->holds(repository.text(), digest);
 }

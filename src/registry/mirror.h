@@ -76,7 +76,12 @@ class Mirror {
   /// What a tag (or a digest) means upstream, by HEAD, once a run; asked of nobody for a digest.
   [[nodiscard]] Result<oci::Digest> resolve(const oci::Reference& source);
 
-  /// Whether the registry holds the image, by the ledger and one HEAD. Errors: Unavailable.
+  /// Asks the mesh's registry whether it answers, once in the object's life; `run` does so itself
+  /// before it asks anything of upstream. Errors: Unavailable, Timeout.
+  [[nodiscard]] Status reach();
+
+  /// Whether the registry holds the image and can read its manifest, by the ledger and one HEAD.
+  /// Errors: Unavailable.
   [[nodiscard]] Result<bool> holds(const oci::Repository& repository, const oci::Digest& digest);
 
   /// Every request made of an upstream since the object was made, in order.

@@ -15,6 +15,9 @@ std::vector<std::string> bases_of(const std::string& domain, const Access& acces
   const std::string endpoint = oci::endpoint_of(domain);
   const std::string https = "https://" + endpoint;
   const std::string http = "http://" + endpoint;
+  if (!access.ca_file.empty()) {
+    return {https};
+  }
   if (oci::is_loopback_domain(domain)) {
     return {http, https};
   }

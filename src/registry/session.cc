@@ -23,7 +23,7 @@ bool is_temporary(int status) {
 }
 
 /// A TLS port's answer to plain http: "Client sent an HTTP request to an HTTPS server".
-bool wants_https(const http::Response& answer) {
+bool says_https(const http::Response& answer) {
   return answer.status == 400 && answer.body.find("HTTPS") != std::string::npos;
 }
 
@@ -44,9 +44,11 @@ Session::Session(Setting setting)
                    .auth_file = setting_.access.auth_file}),
       endpoint_(host_part(oci::endpoint_of(setting_.domain))) {
   const bool loopback = oci::is_loopback_domain(setting_.domain);
-  if (loopback && setting_.access.ca_file.empty()) {
+  if (!setting_.access.ca_file.empty()) {
+    https_ = true;  // who names an authority wants nobody else to answer
+  } else if (loopback) {
     schemes_ = {false, true};
-  } else if (loopback || setting_.access.insecure) {
+  } else if (setting_.access.insecure) {
     schemes_ = {true, false};
   } else {
     https_ = true;
@@ -115,13 +117,28 @@ Result<Session::Attempt> Session::follow(const Call& call, const std::string& au
   }
 }
 
+/// Whether what answered in plain http speaks https alone. An answer to HEAD has no body that could
+/// say so: that is asked for.
+bool Session::wants_https(const Call& call, const http::Response& answer) {
+  if (call.method != "HEAD" || answer.status != 400) {
+    return says_https(answer);
+  }
+  Call words;
+  words.target = "/v2/";
+  words.what = "its API";
+  words.limits = call.limits;
+  const auto said = follow(words, "", false);
+  return said && said->fetched && says_https(*said->fetched);
+}
+
 Result<Session::Attempt> Session::settled_exchange(const Call& call,
                                                    const std::string& authorization) {
   std::vector<std::string> tried;
+  std::string hint;
   auto stage = http::Failure::Stage::Connect;
   for (const bool https : schemes_) {
     MESH_TRY(Attempt attempt, follow(call, authorization, https));
-    if (attempt.fetched && !(!https && wants_https(*attempt.fetched))) {
+    if (attempt.fetched && (https || !wants_https(call, *attempt.fetched))) {
       https_ = https;
       return attempt;
     }
@@ -136,6 +153,9 @@ Result<Session::Attempt> Session::settled_exchange(const Call& call,
     if (!attempt.fetched && attempt.fetched.error().stage == http::Failure::Stage::Exchange) {
       stage = http::Failure::Stage::Exchange;
     }
+    if (!attempt.fetched && !attempt.fetched.error().error.hint.empty()) {
+      hint = attempt.fetched.error().error.hint;
+    }
     tried.push_back(
         fmt::format("{}: {}", https ? "https" : "plain http",
                     attempt.fetched ? "it wants https" : attempt.fetched.error().error.message));
@@ -144,7 +164,7 @@ Result<Session::Attempt> Session::settled_exchange(const Call& call,
                                                {Code::Unavailable,
                                                 fmt::format("{} cannot be reached ({}; {})",
                                                             setting_.domain, tried[0], tried[1]),
-                                                {},
+                                                hint,
                                                 {}}}),
                  Url::parse("http://" + endpoint_).value(), true};
 }
@@ -268,7 +288,9 @@ Result<http::Response> Session::ask(const Call& call) {
           !made.fetched->headers.has("WWW-Authenticate")) {
         return std::unexpected(refusal(call, *made.fetched));
       }
-      MESH_CHECK(authorizer_.challenged(*made.fetched, authorization));
+      if (Status challenged = authorizer_.challenged(*made.fetched, authorization); !challenged) {
+        return within(call.what, std::move(challenged).error());
+      }
       if (call.rewind && !call.rewind()) {
         // With what is known now it will do, but the body has to come from its beginning.
         Error error = refusal(call, *made.fetched);
@@ -278,7 +300,8 @@ Result<http::Response> Session::ask(const Call& call) {
       --attempt;
       continue;
     }
-    if (is_temporary(made.fetched->status)) {
+    const bool last = call.takes_temporary && attempt >= call.attempts;
+    if (is_temporary(made.fetched->status) && !last) {
       MESH_CHECK(after_failure(call, made.fetched, attempt));
       continue;
     }

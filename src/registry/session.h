@@ -37,6 +37,8 @@ struct Call {
   /// Where not: a broken exchange is reported and not repeated (the caller resumes).
   bool repeat_broken = true;
   int attempts = oci::RetryPolicy{}.attempts;
+  /// What is still temporary after the last attempt is the answer, and no error.
+  bool takes_temporary = false;
 };
 
 /// How one registry is talked to: the scheme is found out, challenges are answered, redirects of
@@ -87,6 +89,7 @@ class Session {
 
   [[nodiscard]] Result<Url> url_of(const Call& call, bool https) const;
   [[nodiscard]] Result<Attempt> exchange(const Call& call, const std::string& authorization);
+  [[nodiscard]] bool wants_https(const Call& call, const http::Response& answer);
   [[nodiscard]] Result<Attempt> settled_exchange(const Call& call,
                                                  const std::string& authorization);
   [[nodiscard]] Result<Attempt> follow(const Call& call, const std::string& authorization,

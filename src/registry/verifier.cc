@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
 
 #include "os/fd.h"
 #include "os/files.h"
@@ -35,12 +34,7 @@ Status note(const oci::Digest& digest, const Status& read, Damage& damage) {
 Status read_member(Client& own, const std::string& repository, const LedgerMember& member,
                    const oci::Digest& digest) {
   if (member.manifest) {
-    const auto body = own.manifest(repository, digest.text(), 1);
-    // A registry that fails over this one and answers otherwise cannot read what it has.
-    const bool unreadable = !body && body.error().code == Code::Unavailable && own.answers();
-    return body         ? Status()
-           : unreadable ? Status(fail(Code::Corrupt, body.error().message))
-                        : Status(std::unexpected(body.error()));
+    return read_manifest_back(own, repository, digest);
   }
   const Expected expected{digest, member.size, "text/html",
                           fmt::format("blob {} of {}", digest.text(), repository)};
@@ -73,14 +67,31 @@ std::optional<oci::Digest> hash_file(const std::string& path, oci::Algorithm alg
   }
 }
 
-/// The distribution project's layout: docker/registry/v2/blobs/sha256/ab/abcd…/data.
-std::string data_file(const std::string& storage, const oci::Digest& digest) {
-  return fmt::format("{}/docker/registry/v2/blobs/{}/{}/{}/data", storage,
-                     oci::algorithm_name(digest.algorithm()), digest.hex().substr(0, 2),
-                     digest.hex());
+/// The distribution project's layout, below the storage: docker/registry/v2/blobs/sha256/ab/abcd….
+std::string data_folder(const oci::Digest& digest) {
+  return fmt::format("docker/registry/v2/blobs/{}/{}/{}", oci::algorithm_name(digest.algorithm()),
+                     digest.hex().substr(0, 2), digest.hex());
 }
 
 }  // namespace
+
+Status read_manifest_back(Client& own, const std::string& repository, const oci::Digest& digest) {
+  const auto body = own.manifest(repository, digest.text(), 2);
+  // A registry that fails over this one and answers otherwise cannot read what it has.
+  const bool unreadable = !body && body.error().code == Code::Unavailable && own.answers();
+  return body         ? Status()
+         : unreadable ? Status(fail(Code::Corrupt, body.error().message))
+                      : Status(std::unexpected(body.error()));
+}
+
+Error keeps_damaged(const std::string& domain, const oci::Digest& digest) {
+  return {
+      Code::Corrupt,
+      fmt::format("{} keeps damaged bytes of {} and takes no others", domain, digest.text()),
+      fmt::format("remove the folder {} below its storage's root, restart it, and run this again",
+                  data_folder(digest)),
+      {}};
+}
 
 Result<Damage> walk(http::Loop& loop, Client& own, const std::string& repository,
                     const LedgerImage& image,
@@ -106,10 +117,10 @@ Status clear_away(Client& own, const std::string& repository, const std::string&
     if (storage.empty()) {
       continue;
     }
-    const std::string path = data_file(storage, digest);
-    const auto found = hash_file(path, digest.algorithm());
+    const std::string folder = storage + "/" + data_folder(digest);
+    const auto found = hash_file(folder + "/data", digest.algorithm());
     if (found && *found != digest) {
-      MESH_CHECK(os::remove_tree(std::filesystem::path(path).parent_path().string()));
+      MESH_CHECK(os::remove_tree(folder));
     }
   }
   return {};

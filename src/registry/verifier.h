@@ -18,6 +18,11 @@ struct Damage {
   [[nodiscard]] bool none() const { return missing.empty() && wrong.empty(); }
 };
 
+/// Reads a manifest from the mesh's registry and hashes it. Within a task. Errors: NotFound;
+/// Corrupt (other bytes, or the registry fails over this one and answers otherwise); Unavailable.
+[[nodiscard]] Status read_manifest_back(Client& own, const std::string& repository,
+                                        const oci::Digest& digest);
+
 /// Reads all of an image from the mesh's registry and hashes it, a few contents at a time. `moved`
 /// (may be empty) is told of each blob that was read: its digest and size. Within a task. Errors:
 /// Unavailable and what else keeps the registry from saying how things are.
@@ -30,5 +35,8 @@ struct Damage {
 /// files are looked at and removed only where they are damaged) or empty. Within a task.
 [[nodiscard]] Status clear_away(Client& own, const std::string& repository,
                                 const std::string& storage, const std::set<oci::Digest>& wrong);
+
+/// What to say where even that did not help: Corrupt, with the file to remove.
+[[nodiscard]] Error keeps_damaged(const std::string& domain, const oci::Digest& digest);
 
 }  // namespace mesh::registry

@@ -131,13 +131,63 @@ TEST_F(MirrorVerb, ExitCodes) {
   write("bad.txt", "debian:12\n");
   const auto bad = mesh({"mirror", "--from", "bad.txt"});
   EXPECT_EQ(bad.status.code, 65);
-  EXPECT_THAT(bad.err, HasSubstr("bad.txt:1"));
+  EXPECT_THAT(bad.err, HasSubstr("bad.txt:1:1: "));
+  write("bad.txt", "debian:12\n\nfine:1 fine\n  UPPER base # no\ndebian:12 Base\na b c d\n");
+  const auto all = mesh({"mirror", "--from", "bad.txt", "--json"});
+  EXPECT_EQ(all.status.code, 65);
+  EXPECT_THAT(all.err, AllOf(HasSubstr("bad.txt:1:1: "), HasSubstr("bad.txt:4:3: "),
+                             HasSubstr("bad.txt:5:11: "), HasSubstr("bad.txt:6:5: ")));
+  const auto document = Json::parse(all.out, nullptr, false);
+  EXPECT_EQ(document["error"]["line"], 1);
+  EXPECT_EQ(document["problems"].size(), 4U);
+  EXPECT_EQ(mesh({"mirror", "--from", "none.txt"}).status.code, 65);
+  EXPECT_EQ(mesh({"mirror", "--from", "."}).status.code, 65);
   EXPECT_EQ(mesh({"mirror", source_->address() + "/up/none:1", "base"}).status.code, 1);
   source_->kill();
   EXPECT_EQ(mesh({"mirror", pinned(), "base"}).status.code, 69);
   own_->kill();
-  const auto away = mesh({"mirror", pinned(), "base"});
-  EXPECT_EQ(away.status.code, 69);
+  ASSERT_TRUE(source_->restart());
+  (void)source_->new_requests();
+  for (const auto& source : {pinned(), source_->address() + "/up/base:1"}) {
+    const auto away = mesh({"mirror", source, "base"});
+    EXPECT_EQ(away.status.code, 69);
+    EXPECT_THAT(away.err, AllOf(HasSubstr("asking the mesh's registry whether it answers"),
+                                HasSubstr("hint: it is the mesh's registry: start it")));
+  }
+  EXPECT_THAT(source_->new_requests(), ::testing::IsEmpty())
+      << "what cannot be kept is not fetched";
+  for (const auto& words : {Words{"registry", "prune", "--yes"}, Words{"build"}}) {
+    const auto ran = mesh(words);
+    EXPECT_EQ(ran.status.code, words[0] == "build" ? 0 : 69) << "no component is built here";
+  }
+}
+
+/// A manifest whose file is empty: docker-registry answers 500 to it, and takes no other bytes.
+TEST_F(MirrorVerb, AManifestThatTheRegistryCannotReadIsFoundAndTheRemedySaid) {
+  ASSERT_EQ(mesh({"mirror", pinned(), "base"}).status.code, 0);
+  for (const auto& digest : {image_.digest(), image_.manifests.front().digest}) {
+    std::string was;
+    ASSERT_EQ(test::ask_registry(
+                  "GET", "http://" + own_->address() + "/v2/base/manifests/" + digest, &was),
+              200);
+    std::ofstream(own_->data_file(digest), std::ios::binary | std::ios::trunc).flush();
+    for (const Words& words :
+         {Words{"mirror", pinned(), "base", "--verify"}, Words{"mirror", pinned(), "another"}}) {
+      const auto ran = mesh(words);
+      EXPECT_EQ(ran.status.code, 1) << ran.err << ran.out;
+      EXPECT_THAT(ran.err, AllOf(HasSubstr("keeps damaged bytes of " + digest),
+                                 HasSubstr("remove the folder docker/registry/v2/blobs/sha256/")));
+    }
+    std::filesystem::remove_all(own_->data_file(digest).parent_path());
+    const auto after = mesh({"mirror", pinned(), "base", "--verify"});
+    EXPECT_EQ(after.status.code, 0) << after.err;
+    expect_whole("base");
+    std::string is;
+    ASSERT_EQ(test::ask_registry("GET",
+                                 "http://" + own_->address() + "/v2/base/manifests/" + digest, &is),
+              200);
+    EXPECT_EQ(is, was);
+  }
 }
 
 TEST_F(MirrorVerb, OnePairThatFailsLeavesTheOthersAlone) {
@@ -146,6 +196,11 @@ TEST_F(MirrorVerb, OnePairThatFailsLeavesTheOthersAlone) {
   EXPECT_EQ(ran.status.code, 1);
   EXPECT_EQ(ran.out, kept("base") + "\n");
   EXPECT_THAT(ran.err, HasSubstr("up/none:1: "));
+  const auto document = Json::parse(mesh({"mirror", "--from", "bases.txt", "--json"}).out);
+  EXPECT_EQ(document["images"].size(), 1U);
+  ASSERT_EQ(document["failed"].size(), 1U);
+  EXPECT_EQ(document["failed"][0]["repository"], "none");
+  EXPECT_EQ(document["failed"][0]["error"]["code"], "not-found");
 }
 
 TEST_F(MirrorVerb, TwoProcessesAtOnceFetchEachDigestOnce) {
