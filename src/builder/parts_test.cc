@@ -34,7 +34,13 @@ TEST(LockFileTest, RefusesWhatIsNone) {
     EXPECT_NE(parsed.error().message.find("mesh.lock"), std::string::npos);
   }
   EXPECT_EQ(LockFile::parse(R"({"version":2,"images":{}})", "mesh.lock").error().code,
-            Code::Unsupported);
+            Code::Corrupt)
+      << "a file that is wrong: as the others";
+  const auto merged = LockFile::parse("{\n<<<<<<< HEAD\n}", "mesh.lock");
+  EXPECT_EQ(merged.error().place.file_name(), "mesh.lock");
+  EXPECT_EQ(merged.error().place.line, 2);
+  EXPECT_EQ(LockFile::parse("{}", "mesh.lock").error().hint.find("remove it"), std::string::npos)
+      << "without the lock bases move";
 }
 
 TEST(BuildKeyTest, EachPartChangesIt) {

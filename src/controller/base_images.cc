@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "controller/building.h"
 #include "controller/image_plan.h"
+#include "controller/tag_notes.h"
 #include "oci/manifest.h"
 
 namespace mesh::controller {
@@ -102,7 +103,16 @@ void BaseImages::say_what_is_asked(const std::vector<Base*>& bases,
                                    asked.size(), join(asked, ", ")));
 }
 
-void BaseImages::bring(builder::LockFile& lock, bool update, std::vector<std::string>& notes) {
+/// Upstream does not have what mesh.lock says that a tag is.
+Error BaseImages::locked_is_gone(const Base& base, Error error) {
+  if (error.code == Code::NotFound) {
+    error.message += fmt::format("; mesh.lock says that {} is this digest", base.name);
+    error.hint = "`mesh build --update` asks what the tag means now, and moves mesh.lock";
+  }
+  return error;
+}
+
+Status BaseImages::bring(builder::LockFile& lock, bool update, std::vector<std::string>& notes) {
   std::vector<Base*> bases;
   std::vector<registry::MirrorPair> pairs;
   for (auto& [text, base] : bases_) {
@@ -115,18 +125,26 @@ void BaseImages::bring(builder::LockFile& lock, bool update, std::vector<std::st
     if (before && !update) {
       source = oci::Reference::parse(base.reference.pinned(*before)).value();
     }
+    if (!before) {
+      MESH_TRY(before, noted_tag(inventory_, base.reference, TagNote::Built));
+    }
+    if (!before) {
+      MESH_TRY(before, noted_tag(inventory_, base.reference, TagNote::Mirrored));
+    }
     bases.push_back(&base);
     pairs.push_back({std::move(source), *base.repository, before});
   }
   if (pairs.empty()) {
-    return;
+    return {};
   }
   say_what_is_asked(bases, pairs);
   const auto done = mirror_.run(pairs);
   for (std::size_t i = 0; i < done.size(); ++i) {
     auto& base = *bases[i];
     if (!done[i]) {
-      base.digest = within(base.reference.familiar(), done[i].error());
+      const bool by_lock = !base.name.empty() && pairs[i].source.digest();
+      base.digest = within(base.reference.familiar(),
+                           by_lock ? locked_is_gone(base, done[i].error()) : done[i].error());
       continue;
     }
     base.digest = done[i]->digest.text();
@@ -136,12 +154,14 @@ void BaseImages::bring(builder::LockFile& lock, bool update, std::vector<std::st
     if (base.name.empty()) {
       continue;
     }
+    MESH_CHECK(note_tag(inventory_, base.reference, TagNote::Built, done[i]->digest));
     auto& entry = lock.images[base.name];
     if (!entry.empty() && entry != *base.digest) {
       notes.push_back(fmt::format("{}: {} -> {}", base.reference.familiar(), entry, *base.digest));
     }
     entry = *base.digest;
   }
+  return {};
 }
 
 Result<std::string> BaseImages::digest(const std::string& text) const {

@@ -8,6 +8,7 @@
 #include "builder/lock_file.h"
 #include "controller/build_inputs.h"
 #include "controller/workspace.h"
+#include "inventory/inventory.h"
 #include "oci/reference.h"
 #include "registry/mirror.h"
 
@@ -17,8 +18,9 @@ namespace mesh::controller {
 class BaseImages {
  public:
   /// Everything is borrowed. `own` is the address of the mesh's registry.
-  BaseImages(registry::Mirror& mirror, registry::Ledger& ledger, std::string own, const Say& say)
-      : mirror_(mirror), ledger_(ledger), own_(std::move(own)), say_(say) {}
+  BaseImages(registry::Mirror& mirror, registry::Ledger& ledger, inventory::Inventory& inventory,
+             std::string own, const Say& say)
+      : mirror_(mirror), ledger_(ledger), inventory_(inventory), own_(std::move(own)), say_(say) {}
 
   /// Collects what these files need. Errors: InvalidArgument with the image's place.
   Status collect(const std::vector<BuildInput>& inputs);
@@ -27,8 +29,10 @@ class BaseImages {
   Status collect_images(const model::Mesh& mesh);
 
   /// Makes them all held: with `lock`'s digests, unless `update`. What tags resolved to is put into
-  /// `lock`, and said in `notes` where it moved. A base that failed fails those that need it.
-  void bring(builder::LockFile& lock, bool update, std::vector<std::string>& notes);
+  /// `lock`, and said in `notes` where it moved. Where the lock does not know a tag and upstream
+  /// cannot be asked, the digest that was last built on or mirrored is used, and that is said. A
+  /// base that failed fails those that need it. Errors: the inventory's.
+  Status bring(builder::LockFile& lock, bool update, std::vector<std::string>& notes);
 
   /// The base's digest, of its index where it has one. Errors: why it could not be brought.
   [[nodiscard]] Result<std::string> digest(const std::string& text) const;
@@ -47,11 +51,13 @@ class BaseImages {
     Result<std::string> digest = fail(Code::Internal, "the base was not brought");
   };
   Status add(const std::string& text, const oci::Reference& reference);
+  [[nodiscard]] static Error locked_is_gone(const Base& base, Error error);
   void say_what_is_asked(const std::vector<Base*>& bases,
                          const std::vector<registry::MirrorPair>& pairs);
 
   registry::Mirror& mirror_;
   registry::Ledger& ledger_;
+  inventory::Inventory& inventory_;
   std::string own_;
   const Say& say_;
   std::map<std::string, Base> bases_;  // by the text in the file

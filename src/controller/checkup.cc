@@ -221,8 +221,14 @@ void check_certificates(const inventory::StatePaths& paths, const model::Mesh& m
 }
 
 /// Images that nothing names; nothing to say where the registry holds nothing.
-Finding check_unused(inventory::State& state, const model::Mesh& mesh, const Location& location) {
+Finding check_unused(inventory::State& state, const model::Mesh& mesh, const Location& location,
+                     const RegistryStanding& registry) {
   constexpr std::size_t kMostShown = 5;
+  if (!mesh.registry.managed && !registry.running) {
+    return bad(Health::Warning, "unused images",
+               fmt::format("not known: {} does not answer", registry.address),
+               "start it, or correct `advertise` of [registry]");
+  }
   const auto report = prunable(state, mesh, location, false);
   if (!report) {
     return bad(Health::Warning, "unused images", report.error().message, report.error().hint);
@@ -324,7 +330,7 @@ void check_with_records(inventory::State& state, const model::Mesh& mesh, const 
   if (stands) {
     check_registry(mesh, stands->registry, state.paths, out);
     if (stands->registry.needed || stands->registry.running) {
-      out.push_back(check_unused(state, mesh, location));
+      out.push_back(check_unused(state, mesh, location, stands->registry));
     }
   }
 }

@@ -7,11 +7,16 @@
 
 #include <fmt/format.h>
 
+#include "builder/lock_file.h"
 #include "controller/build_inputs.h"
+#include "controller/building.h"
 #include "controller/disk_files.h"
+#include "controller/image_plan.h"
 #include "controller/lock_file.h"
+#include "controller/mirroring.h"
 #include "controller/nodes.h"
 #include "controller/recorded.h"
+#include "controller/tag_notes.h"
 #include "oci/reference.h"
 #include "os/files.h"
 
@@ -27,10 +32,11 @@ std::string component_name(const std::string& module, const std::string& compone
 
 class Names {
  public:
-  Names(inventory::State& state, const Location& location) : state_(state), location_(location) {}
+  Names(inventory::State& state, const Location& location, const model::Mesh& mesh)
+      : state_(state), location_(location), own_(registry_address(mesh.registry)) {}
 
   Status take_declared(const model::Mesh& mesh) {
-    take_mesh(mesh, "");
+    MESH_CHECK(take_mesh(mesh, ""));
     const auto inputs =
         read_build_inputs(mesh, DiskFiles(location_.root), location_, {{}, machine_platform()});
     for (const auto& problem : inputs.problems) {
@@ -41,7 +47,7 @@ class Names {
     for (const auto& input : inputs.inputs) {
       for (const auto& resolved : input.platforms) {
         for (const auto& use : resolved.images) {
-          take_reference(use.text, "a base of " + input.name());
+          MESH_CHECK(take_reference(use.text, "a base of " + input.name()));
         }
       }
     }
@@ -49,8 +55,8 @@ class Names {
   }
 
   Status take_lock() {
-    MESH_TRY(const auto lock, read_lock(location_));
-    for (const auto& [name, digest] : lock.images) {
+    MESH_TRY(lock_, read_lock(location_));
+    for (const auto& [name, digest] : lock_.images) {
       take(digest, "mesh.lock: " + name);
     }
     return {};
@@ -61,7 +67,7 @@ class Names {
     MESH_TRY(const auto pushes, state_.inventory.history(kPushes));
     for (const auto& push : pushes) {
       MESH_TRY(const auto recorded, mesh_of_push(state_.inventory, push));
-      take_mesh(recorded.mesh, fmt::format(", as of push {}", push.number));
+      MESH_CHECK(take_mesh(recorded.mesh, fmt::format(", as of push {}", push.number)));
       MESH_TRY(const auto images, state_.inventory.images(push.number));
       for (const auto& image : images) {
         take(image.digest, fmt::format("the image of {} as of push {}",
@@ -108,32 +114,53 @@ class Names {
   std::map<std::string, std::string> done() { return std::move(names_); }
 
  private:
-  void take_reference(const std::string& text, const std::string& because) {
+  Status take_reference(const std::string& text, const std::string& because) {
     const auto reference = oci::Reference::parse(text);
     if (!reference) {
-      return;  // it names nothing that a registry could hold
+      return {};  // it names nothing that a registry could hold
     }
     if (reference->digest()) {
       take(reference->digest()->text(), because);
-    } else {
-      take(reference->path() + ":" + reference->target(), because);
+      return {};
     }
+    const auto repository = repository_of_image(own_, *reference);
+    if (!repository) {
+      return {};
+    }
+    take(repository->text() + ":" + reference->target(), because);
+    if (lock_.images.contains(lock_name(*reference))) {
+      return {};  // by its digest: take_lock
+    }
+    // Which copy a build would take is not certain: what was built on last, what upstream says, or
+    // what git has in mesh.lock. So each of them stays.
+    const auto unsure = fmt::format("{}; mesh.lock does not say what {} is", because, text);
+    for (const auto by : {TagNote::Built, TagNote::Mirrored}) {
+      MESH_TRY(const auto noted, noted_tag(state_.inventory, *reference, by));
+      if (noted) {
+        take(noted->text(), unsure);
+      }
+    }
+    take(repository->text(), unsure);
+    return {};
   }
 
-  void take_mesh(const model::Mesh& mesh, const std::string& when) {
+  Status take_mesh(const model::Mesh& mesh, const std::string& when) {
     for (const auto& module : mesh.modules) {
       for (const auto& component : module.file->components) {
         const auto name = component_name(module.name.text(), component.name.text());
         components_.insert(name);
         if (component.image) {
-          take_reference(*component.image, "the image of " + name + when);
+          MESH_CHECK(take_reference(*component.image, "the image of " + name + when));
         }
       }
     }
+    return {};
   }
 
   inventory::State& state_;
   const Location& location_;
+  std::string own_;  // the address of the mesh's registry
+  builder::LockFile lock_;
   std::map<std::string, std::string> names_;
   std::set<std::string> components_;
   std::optional<std::string> oldest_;  // when the 10th last push was made; nothing: all count
@@ -144,13 +171,13 @@ class Names {
 Result<std::map<std::string, std::string>> named_images(
     inventory::State& state, const model::Mesh& mesh, const Location& location,
     const std::map<std::string, std::string>& running) {
-  Names names(state, location);
+  Names names(state, location, mesh);
   for (const auto& [digest, who] : running) {
     names.take(digest, who);
   }
   MESH_CHECK(names.take_told());
-  MESH_CHECK(names.take_declared(mesh));
   MESH_CHECK(names.take_lock());
+  MESH_CHECK(names.take_declared(mesh));
   MESH_CHECK(names.take_pushes());
   MESH_CHECK(names.take_built());
   return names.done();

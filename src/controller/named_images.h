@@ -10,8 +10,9 @@
 
 namespace mesh::controller {
 
-/// What must stay in the registry -> who needs it. A key is a digest, or `repository:tag` of an
-/// image that is declared by a tag. Named are: images of the declarations that stand on the disk
+/// What must stay in the registry -> who needs it. A key is a digest; `repository:tag` of an image
+/// that is declared by a tag; or a repository alone, all of which stays, where mesh.lock does not
+/// say which digest a declared tag is. Named are: images of the declarations that stand on the disk
 /// now, and the bases of what these build; mesh.lock; the declarations of the last 10 pushes, that
 /// a rollback may go back to, and what was built for them; what each node was told last, and what
 /// it reports to run (`running`: digest -> who runs it). Errors: InvalidArgument (a Containerfile

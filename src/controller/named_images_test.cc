@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "controller/tag_notes.h"
 #include "os/files.h"
 #include "os/random.h"
 #include "tests/support/nats_server.h"
@@ -87,9 +88,35 @@ TEST_F(NamedImages, OfDeclarationsTheirBasesAndTheLock) {
   EXPECT_EQ(found.at(digest_of('a')), "the image of shop.a");
   EXPECT_EQ(found.at("team/tool:2"), "the image of shop.b");
   EXPECT_EQ(found.at(digest_of('b')), "a base of shop/c");
-  EXPECT_EQ(found.at("tools:1"), "a base of shop/c");
+  EXPECT_EQ(found.at("base/x.example/tools:1"), "a base of shop/c");
   EXPECT_EQ(found.at(digest_of('c')), "mesh.lock: x.example/tools:1");
-  EXPECT_EQ(found.size(), 5U);
+  EXPECT_TRUE(found.contains("team/tool")) << "which one the tag is the lock does not say";
+  EXPECT_EQ(found.size(), 6U);
+}
+
+TEST_F(NamedImages, OfATagThatTheLockDoesNotKnowEveryCopyAndWhatWasBuiltOn) {
+  write("mesh.toml", with_module("shop"));
+  write("shop/module.toml",
+        "[components.a]\nimage = \"docker.io/redis:7\"\n[components.c]\nbuild = \".\"\n");
+  write("shop/Containerfile", "FROM x.example:5000/base:1\n");
+  const auto base = oci::Reference::parse("x.example:5000/base:1").value();
+  for (const auto& [by, letter] : {std::pair(TagNote::Built, 'd'), {TagNote::Mirrored, 'e'}}) {
+    ASSERT_TRUE(
+        note_tag(state_->inventory, base, by, oci::Digest::parse(digest_of(letter)).value()));
+  }
+  auto found = names();
+  const std::string why = "a base of shop/c; mesh.lock does not say what x.example:5000/base:1 is";
+  EXPECT_EQ(found.at("base/x.example_5000/base"), why);
+  EXPECT_EQ(found.at(digest_of('d')), why) << "also where another repository has it";
+  EXPECT_EQ(found.at(digest_of('e')), why);
+  EXPECT_TRUE(found.contains("base/docker.io/library/redis")) << "images of components alike";
+  write("mesh.lock", fmt::format(R"({{"version": 1, "images": {{"x.example:5000/base:1": "{0}",
+                                     "docker.io/library/redis:7": "{0}"}}}})",
+                                 digest_of('c')));
+  found = names();
+  EXPECT_TRUE(found.contains(digest_of('c')));
+  EXPECT_FALSE(found.contains("base/x.example_5000/base")) << "the lock knows it";
+  EXPECT_FALSE(found.contains(digest_of('d')));
 }
 
 TEST_F(NamedImages, OfTheLastTenPushesAndWhatWasBuiltForThem) {

@@ -98,6 +98,21 @@ Result<std::vector<os::Lock>> lock_out_others(const inventory::StatePaths& paths
   return out;
 }
 
+/// A registry that is away is said so, also where there is nothing to remove: what is known of it
+/// may be out of date.
+Status answers(const RegistryLink& link, const registry::Services& services, int stop_fd) {
+  auto reached = registry::reach({link.address, link.access, stop_fd}, services);
+  if (reached) {
+    return {};
+  }
+  Error error = std::move(reached).error();
+  if (error.hint.empty()) {
+    error.hint = link.managed ? "`mesh doctor` looks for the reason"
+                              : "start it, or correct `advertise` of [registry]";
+  }
+  return within("nothing was removed: asking the mesh's registry whether it answers", error);
+}
+
 Status remove_images(const PrunePlan& plan, const RegistryLink& link,
                      const registry::Services& services, int stop_fd, const Say& say) {
   for (const auto& image : plan.unused) {
@@ -159,6 +174,7 @@ Result<PruneReport> prune(inventory::State& state, const model::Mesh& mesh,
   }
   MESH_TRY(const auto locks, lock_out_others(state.paths, services.clock));
   MESH_TRY(const auto link, reach_registry(state, mesh, location.root, options.stop_fd));
+  MESH_CHECK(answers(link, services, options.stop_fd));
   MESH_TRY(auto looked, look(state, mesh, location, options.all));
   auto& report = looked.report;
   MESH_CHECK(remove_images(report.plan, link, services, options.stop_fd, say));

@@ -26,6 +26,13 @@ class RepositoryPrune {
         keep(*one, because, kept_);
       }
     }
+    if (const auto whole = named.find(held_.front()->repository); whole != named.end()) {
+      for (const auto* one : held_) {
+        if (!parts.contains(one->digest) && !stays(one->digest)) {
+          keep(*one, whole->second, kept_);
+        }
+      }
+    }
     for (const auto* one : held_) {
       if (!all && !one->ours && !parts.contains(one->digest) && !stays(one->digest)) {
         keep(*one, "mesh has no record of putting it there", foreign_);

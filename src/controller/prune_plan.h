@@ -43,11 +43,11 @@ struct PrunePlan {
   std::uint64_t frees = 0;           // bytes that nothing else needs
 };
 
-/// What nothing names. `named` is who names it by digest, in whatever repository, or by
-/// `repository:tag`. With an image all that it consists of stays, its subject, and what refers to
-/// it (by subject, or by a tag `sha256-…`). Where what belongs to a kept image is not known, its
-/// whole repository stays. Images that are not `ours` stay, unless `all`. Lists are sorted by
-/// repository and digest; pure.
+/// What nothing names. `named` is who names it: by digest, in whatever repository, by
+/// `repository:tag`, or all of a repository by its name alone. With an image all that it consists
+/// of stays, its subject, and what refers to it (by subject, or by a tag `sha256-…`). Where what
+/// belongs to a kept image is not known, its whole repository stays. Images that are not `ours`
+/// stay, unless `all`. Lists are sorted by repository and digest; pure.
 [[nodiscard]] PrunePlan plan_prune(const std::vector<HeldManifest>& held,
                                    const std::map<std::string, std::string>& named, bool all);
 

@@ -48,6 +48,16 @@ std::set<std::string> removed_of(const PrunePlan& plan) {
 using List = std::vector<std::string>;
 using Set = std::set<std::string>;
 
+TEST(PrunePlan, LeavesAllOfARepositoryThatIsNamedByItself) {
+  const auto plan = plan_prune({image("base/x", "m1"), index("base/x", "i1", {"m1"}),
+                                image("base/x", "m2"), image("base/xy", "m2"), image("r", "i1")},
+                               {{"base/x", "the lock does not say"}}, false);
+  EXPECT_EQ(unused_of(plan), (List{"base/xy@m2", "r@i1"}));
+  ASSERT_EQ(plan.kept.size(), 2U) << "images, not their parts";
+  EXPECT_EQ(plan.kept[0].digest, "i1");
+  EXPECT_EQ(plan.kept[1].because, "the lock does not say");
+}
+
 TEST(PrunePlan, TakesWhatNobodyNamesAndWhatItConsistsOf) {
   const auto plan =
       plan_prune({image("r", "m1", {{"shared", 10}, {"own1", 5}}),
