@@ -33,7 +33,18 @@ Status check_modules(const std::vector<std::string>& names, const model::Mesh& m
 
 Json component_json(const std::string& module, const std::string& component, const Json& digest,
                     bool built) {
-  return {{"module", module}, {"component", component}, {"digest", digest}, {"built", built}};
+  return {{"module", module}, {"component", component}, {"digest", digest},
+          {"built", built},   {"because", nullptr},     {"log", nullptr}};
+}
+
+/// A component that could not be had, and why.
+Json trouble_json(const controller::BuildTrouble& trouble) {
+  auto out = component_json(trouble.module, trouble.component, nullptr, false);
+  out["because"] = because_json({trouble.error.message, trouble.error.place});
+  out["because"]["code"] = code_name(trouble.error.code);
+  out["because"]["hint"] = trouble.error.hint.empty() ? Json(nullptr) : Json(trouble.error.hint);
+  out["log"] = trouble.log.empty() ? Json(nullptr) : Json(trouble.log);
+  return out;
 }
 
 Json build_document(const controller::BuildReport& report) {
@@ -42,7 +53,7 @@ Json build_document(const controller::BuildReport& report) {
     components.push_back(component_json(one.module, one.component, one.digest, one.built));
   }
   for (const auto& one : report.troubles) {
-    components.push_back(component_json(one.module, one.component, nullptr, false));
+    components.push_back(trouble_json(one));
   }
   std::ranges::sort(components, {}, [](const Json& one) {
     return std::pair(one["module"].get<std::string>(), one["component"].get<std::string>());
@@ -53,7 +64,7 @@ Json build_document(const controller::BuildReport& report) {
                         {"url", one.url},
                         {"status", one.status ? Json(*one.status) : Json(nullptr)}});
   }
-  return {{"components", components}, {"upstream", std::move(upstream)}};
+  return {{"components", components}, {"upstream", std::move(upstream)}, {"notes", report.notes}};
 }
 
 std::string trouble_text(const controller::BuildTrouble& trouble, bool colour) {
@@ -96,7 +107,9 @@ Outcome build_outcome(const controller::BuildReport& report, bool colour) {
   }
   for (const auto& one : report.troubles) {
     outcome.diagnostics += trouble_text(one, colour);
-    const int exit = one.log.empty() ? exit_code_of(one.error.code) : exit_code::kFailed;
+    // What the registry holds may be damaged; the operator's own files are well.
+    const bool failed = !one.log.empty() || one.error.code == Code::Corrupt;
+    const int exit = failed ? exit_code::kFailed : exit_code_of(one.error.code);
     outcome.exit = outcome.exit == exit_code::kDone ? exit : outcome.exit;
   }
   if (report.components.empty() && report.troubles.empty()) {
@@ -130,7 +143,12 @@ Result<Outcome> run_build(Context& context, const Arguments& arguments) {
   for (const auto& problem : outcome.problems) {
     context.say(model::to_text(problem));
   }
-  return build_outcome(outcome.report, context.colour_err());
+  auto built = build_outcome(outcome.report, context.colour_err());
+  if (context.json) {
+    // With a document the frame prints no diagnostics; why something failed is said in any case.
+    context.console.err(built.diagnostics);
+  }
+  return built;
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "registry/mirror.h"
 
+#include <algorithm>
+#include <memory>
+#include <span>
+
 #include <fmt/format.h>
 
 #include "base/text.h"
@@ -10,6 +14,8 @@
 #include "controller/lock_file.h"
 #include "controller/mirroring.h"
 #include "controller/registry_link.h"
+#include "controller/tag_notes.h"
+#include "model/problem.h"
 #include "oci/reference.h"
 #include "os/files.h"
 
@@ -33,43 +39,95 @@ struct Pairs {
   }
 };
 
-std::vector<std::string> words_of(std::string_view line) {
-  std::vector<std::string> out;
+struct WordOfLine {
+  std::string text;
+  int column = 1;  // in bytes, from 1
+};
+
+std::vector<WordOfLine> words_of(std::string_view line) {
+  std::vector<WordOfLine> out;
   for (std::size_t at = 0; at < line.size();) {
     const auto begin = line.find_first_not_of(" \t\r", at);
     if (begin == std::string_view::npos || line[begin] == '#') {
       break;
     }
     at = std::min(line.find_first_of(" \t\r", begin), line.size());
-    out.emplace_back(line.substr(begin, at - begin));
+    out.push_back({std::string(line.substr(begin, at - begin)), static_cast<int>(begin) + 1});
   }
   return out;
 }
 
-/// A pair a line; blank lines and what follows a `#` count for nothing.
-Status read_pairs(std::string_view text, const std::string& file, Pairs& out) {
+/// A pair a line; blank lines and what follows a `#` count for nothing. Returns all that is wrong.
+std::vector<model::Problem> read_pairs(std::string_view text, const std::string& file, Pairs& out) {
+  std::vector<model::Problem> problems;
+  const auto name = std::make_shared<const std::string>(file);
   int number = 0;
   for (const auto line : split(text, '\n')) {
     ++number;
     const auto words = words_of(line);
+    const auto wrong = [&](const WordOfLine& word, const char* code, const Error& error) {
+      problems.push_back({model::Severity::Error, code, error.message, error.hint,
+                          Place{name, number, word.column}});
+    };
     if (words.empty()) {
       continue;
     }
-    const Place place{std::make_shared<const std::string>(file), number, 1};
     if (words.size() != 2) {
-      return fail(Code::InvalidArgument,
-                  fmt::format("{} word{} where a source and a repository belong", words.size(),
-                              words.size() == 1 ? "" : "s"),
-                  "as `debian:12 base/debian`, a pair a line", place);
+      wrong(words.size() > 2 ? words[2] : words[0], "no-pair",
+            {Code::InvalidArgument,
+             fmt::format("{} word{} where a source and a repository belong", words.size(),
+                         words.size() == 1 ? "" : "s"),
+             "as `debian:12 base/debian`, a pair a line",
+             {}});
+      continue;
     }
-    if (Status added = out.add(words[0], words[1]); !added) {
-      Error error = std::move(added).error();
-      error.code = Code::InvalidArgument;
-      error.place = place;
-      return std::unexpected(std::move(error));
+    const auto source = oci::Reference::parse(words[0].text);
+    const auto repository = oci::Repository::parse(words[1].text);
+    if (!source) {
+      wrong(words[0], "bad-source", source.error());
+    }
+    if (!repository) {
+      wrong(words[1], "bad-repository", repository.error());
+    }
+    if (source && repository) {
+      out.pairs.push_back({*source, *repository, std::nullopt});
+      out.sources.push_back(words[0].text);
     }
   }
-  return {};
+  return problems;
+}
+
+/// Ends the verb with all that is wrong with the file: the document has the first as its error.
+std::unexpected<Error> invalid_pairs(Context& context,
+                                     const std::vector<model::Problem>& problems) {
+  auto outcome = problems_outcome(problems, context.colour_err());
+  outcome.diagnostics = std::move(outcome.text);
+  outcome.text.clear();
+  const auto& first = problems.front();
+  const Error error{Code::InvalidArgument, first.message, first.hint, first.place};
+  outcome.document["error"] = error_document(error)["error"];
+  if (context.json) {
+    context.console.err(outcome.diagnostics);
+  }
+  context.invalid = std::move(outcome);
+  return std::unexpected(error);
+}
+
+/// The file's text. One that cannot be read is a wrong file, whatever kept it from being read.
+Result<std::string> pairs_text(Context& context, const std::string& from) {
+  if (from == "-") {
+    return context.console.in(kMostPairsFile);
+  }
+  auto text = os::read_file(context.absolute(from), kMostPairsFile);
+  if (!text) {
+    Error error = std::move(text).error();
+    error.code = Code::InvalidArgument;
+    if (error.hint.empty()) {
+      error.hint = "--from takes a file of pairs, as `debian:12 base/debian`, one a line";
+    }
+    return std::unexpected(std::move(error));
+  }
+  return text;
 }
 
 Result<Pairs> pairs_of(Context& context, const Arguments& arguments) {
@@ -78,10 +136,10 @@ Result<Pairs> pairs_of(Context& context, const Arguments& arguments) {
   const auto from = arguments.value("--from");
   Pairs out;
   if (from && !source) {
-    MESH_TRY(const std::string text, *from == "-"
-                                         ? context.console.in(kMostPairsFile)
-                                         : os::read_file(context.absolute(*from), kMostPairsFile));
-    MESH_CHECK(read_pairs(text, *from, out));
+    MESH_TRY(const std::string text, pairs_text(context, *from));
+    if (const auto problems = read_pairs(text, *from, out); !problems.empty()) {
+      return invalid_pairs(context, problems);
+    }
     return out;
   }
   if (from || !source || !repository) {
@@ -142,12 +200,16 @@ Outcome outcome_of(const Pairs& pairs, std::span<const Result<registry::Mirrored
                    const registry::Mirror& mirror, bool colour) {
   Outcome outcome;
   Json images = Json::array();
+  Json failed = Json::array();
   for (std::size_t at = 0; at < done.size(); ++at) {
     if (!done[at]) {
       Error error = done[at].error();
       error.message = pairs.sources[at] + ": " + error.message;
       outcome.diagnostics += error_text(error, colour);
       outcome.exit = worse(outcome.exit, error.code);
+      failed.push_back({{"source", pairs.sources[at]},
+                        {"repository", pairs.pairs[at].repository.text()},
+                        {"error", error_document(done[at].error())["error"]}});
       continue;
     }
     const registry::Mirrored& one = *done[at];
@@ -157,23 +219,22 @@ Outcome outcome_of(const Pairs& pairs, std::span<const Result<registry::Mirrored
                       {"reference", one.reference},
                       {"digest", one.digest.text()},
                       {"held", one.held},
-                      {"bytes", one.bytes}});
+                      {"bytes", one.bytes},
+                      {"remark", one.remark.empty() ? Json(nullptr) : Json(one.remark)}});
   }
   outcome.diagnostics += asked_text(mirror.asked()) + quota_text(mirror.quotas());
-  // Of one image that was not brought there is no answer to document.
-  outcome.document = done.size() == 1 && !done[0] ? error_document(done[0].error())
-                                                  : Json{{"images", std::move(images)},
-                                                         {"upstream", asked_json(mirror.asked())}};
+  outcome.document = {{"images", std::move(images)},
+                      {"upstream", asked_json(mirror.asked())},
+                      {"failed", std::move(failed)}};
+  if (done.size() == 1 && !done[0]) {
+    // Of one image that was not brought there is no answer to document.
+    outcome.document = error_document(done[0].error());
+  }
   return outcome;
 }
 
-/// Where the inventory keeps what a tag meant when it was last mirrored.
-std::string note_of(const oci::Reference& source) {
-  return "tag " + source.name() + ":" + source.target();
-}
-
-/// What tags meant before, for the case that upstream cannot be asked now: as the last mirror found
-/// it, or else as the bases of builds are locked.
+/// What tags meant before, for the case that upstream cannot be asked now: as the last mirror
+/// found it, else by mesh.lock, else as the last build took it.
 Status remember_tags(inventory::Inventory& inventory, const controller::Location& location,
                      Pairs& pairs) {
   MESH_TRY(const auto lock, controller::read_lock(location));
@@ -181,13 +242,15 @@ Status remember_tags(inventory::Inventory& inventory, const controller::Location
     if (pair.source.digest()) {
       continue;
     }
-    const std::string name = pair.source.name() + ":" + pair.source.target();
-    MESH_TRY(auto known, inventory.note(note_of(pair.source)));
-    if (const auto locked = lock.images.find(name); !known && locked != lock.images.end()) {
-      known = locked->second;
+    MESH_TRY(pair.locked,
+             controller::noted_tag(inventory, pair.source, controller::TagNote::Mirrored));
+    const auto locked = lock.images.find(pair.source.name() + ":" + pair.source.target());
+    if (!pair.locked && locked != lock.images.end()) {
+      MESH_TRY(pair.locked, oci::Digest::parse(locked->second));
     }
-    if (auto digest = oci::Digest::parse(known.value_or(""))) {
-      pair.locked = *std::move(digest);
+    if (!pair.locked) {
+      MESH_TRY(pair.locked,
+               controller::noted_tag(inventory, pair.source, controller::TagNote::Built));
     }
   }
   return {};
@@ -196,10 +259,9 @@ Status remember_tags(inventory::Inventory& inventory, const controller::Location
 Status keep_tags(inventory::Inventory& inventory, const Pairs& pairs,
                  std::span<const Result<registry::Mirrored>> done) {
   for (std::size_t at = 0; at < done.size(); ++at) {
-    const auto& source = pairs.pairs[at].source;
-    const bool asked = !source.digest() && done[at] && done[at]->remark.empty();
-    if (asked && pairs.pairs[at].locked != done[at]->digest) {
-      MESH_CHECK(inventory.set_note(note_of(source), done[at]->digest.text()));
+    if (done[at] && done[at]->remark.empty()) {
+      MESH_CHECK(controller::note_tag(inventory, pairs.pairs[at].source,
+                                      controller::TagNote::Mirrored, done[at]->digest));
     }
   }
   return {};

@@ -18,15 +18,25 @@ Result<Outcome> run_plan(Context& context, const Arguments& arguments) {
                                   [&](std::string_view line) { context.say(line); });
   MESH_TRY(auto link, controller::connect_bus(state, declared.mesh(), declared.location.root,
                                               controller::at_most(controller::kBusTimeout, steps)));
-  const controller::PlanRequest request{declared.location, declared.reading,
-                                        arguments.flag("--adopt"), context.clock.now()};
+  const registry::Services services{context.clock, context.random, context.variable};
+  const auto ask = [&](const std::vector<inventory::PushImage>& images) {
+    return controller::images_gone(state, declared.mesh(), declared.location.root, images, services,
+                                   context.interrupt.descriptor());
+  };
+  const controller::PlanRequest request{
+      declared.location,   declared.reading, arguments.flag("--adopt"),
+      context.clock.now(), nullptr,          ask};
   MESH_TRY(const auto plan, controller::make_plan(state, request, link, steps));
   Outcome outcome;
   outcome.document = Json{{"digest", plan.digest},
                           {"number", plan.number},
                           {"changes", changes_json(plan.changes)},
-                          {"after_restart", after_restart_json(plan.after_restart)}};
+                          {"after_restart", after_restart_json(plan.after_restart)},
+                          {"notes", plan.notes}};
   outcome.diagnostics = after_restart_text(plan.after_restart);
+  for (const auto& note : plan.notes) {
+    outcome.diagnostics += "note: " + note + "\n";
+  }
   outcome.text = changes_text(plan.changes) + "plan " + plan.digest + "\n";
   if (const auto pushable = controller::check_pushable(state, declared.mesh()); !pushable) {
     outcome.diagnostics += "a push would be refused: " + error_text(pushable.error(), false);

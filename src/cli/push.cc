@@ -63,7 +63,8 @@ Outcome pushed(const controller::PushReport& report) {
       {"number", report.number},     {"digest", report.digest},
       {"reloaded", report.reloaded}, {"machines", report.machines},
       {"modules", report.modules},   {"writes", report.writes},
-      {"nodes", Json::array()},      {"after_restart", after_restart_json(report.after_restart)}};
+      {"nodes", Json::array()},      {"after_restart", after_restart_json(report.after_restart)},
+      {"notes", report.notes}};
   outcome.diagnostics = after_restart_text(report.after_restart);
   outcome.text = report.changes.empty()
                      ? fmt::format("nothing to change: push {} is in force\n", report.number)
@@ -122,6 +123,10 @@ Result<Outcome> run_push(Context& context, const Arguments& arguments) {
                                            {services, progress}, work);
     progress.clear();
     return images;
+  };
+  options.ask_for_images = [&](const std::vector<inventory::PushImage>& images) {
+    return controller::images_gone(state, declared.mesh(), declared.location.root, images, services,
+                                   context.interrupt.descriptor());
   };
   MESH_TRY(const auto report, controller::push(state, declared.location, declared.reading, options,
                                                {context.clock, context.random}, steps));

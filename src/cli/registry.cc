@@ -76,7 +76,6 @@ Result<Outcome> run_registry(Context& context, const Arguments& arguments) {
   outcome.text = prune_text(report);
   if (!report.removed && (!report.plan.unused.empty() || report.leftover > 0)) {
     outcome.diagnostics = "nothing was removed; `mesh registry prune --yes` does it\n";
-    outcome.exit = exit_code::kFailed;
   }
   return outcome;
 }

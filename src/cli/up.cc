@@ -67,6 +67,15 @@ std::function<Result<std::vector<inventory::PushImage>>(controller::Steps&)> bri
   };
 }
 
+controller::AskForImages asking(Context& context, const Declarations& declared,
+                                inventory::State& state) {
+  return [&](const std::vector<inventory::PushImage>& images) {
+    return controller::images_gone(state, declared.mesh(), declared.location.root, images,
+                                   {context.clock, context.random, context.variable},
+                                   context.interrupt.descriptor());
+  };
+}
+
 /// Where one is up already, what is declared now is pushed to it.
 Result<std::int64_t> push_to_running(Context& context, const Declarations& declared,
                                      inventory::State& state, bool yes) {
@@ -77,6 +86,7 @@ Result<std::int64_t> push_to_running(Context& context, const Declarations& decla
   options.yes = yes;
   options.by = controller::operator_name();
   options.bring_images = bringing(context, declared, state);
+  options.ask_for_images = asking(context, declared, state);
   MESH_TRY(const auto report, controller::push(state, declared.location, declared.reading, options,
                                                {context.clock, context.random}, steps));
   return report.number;
@@ -123,6 +133,7 @@ Result<Outcome> run_up_verb(Context& context, const Arguments& arguments) {
   options.push_timeout = context.timeout.value_or(kUpTimeout);
   options.engine = engine.value_or("");
   options.bring_images = bringing(context, declared, state);
+  options.ask_for_images = asking(context, declared, state);
   options.say = say;
   if (!quiet) {
     options.on_line = [&](const std::string& unit, std::string_view line) {

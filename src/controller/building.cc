@@ -42,7 +42,7 @@ class BuildRun {
         ledger_(state.inventory),
         own_(registry_address(mesh.registry)),
         mirror_(mirroring(), services, ledger_, progress),
-        bases_(mirror_, ledger_, own_, say) {}
+        bases_(mirror_, ledger_, state.inventory, own_, say) {}
 
   Result<BuildOutcome> run() {
     auto read = read_build_inputs(mesh_, DiskFiles(location_.root), location_,
@@ -54,6 +54,7 @@ class BuildRun {
     }
     MESH_TRY(const auto lock, take_lock());
     MESH_CHECK(reach_registry(state_, mesh_, location_.root, options_.stop_fd));
+    MESH_CHECK(mirror_.reach());
     MESH_CHECK(inputs_.empty() ? bring_bases() : build_inputs());
     if (!model::has_errors(out_.problems)) {
       finish();
@@ -104,7 +105,8 @@ class BuildRun {
     settings.folder = folder();
     settings.registry = own_;
     const bool tls = mesh_.registry.tls();
-    settings.insecure = options.access.insecure || (!tls && oci::is_loopback_domain(own_));
+    settings.insecure = options.access.insecure ||
+                        (!tls && options.access.ca_file.empty() && oci::is_loopback_domain(own_));
     settings.ca_file = options.access.ca_file;
     settings.auth_file = options.access.auth_file;
     settings.direct = options.access.direct;
@@ -121,7 +123,7 @@ class BuildRun {
     }
     MESH_TRY(auto lock, read_lock(location_));
     const auto before = lock;
-    bases_.bring(lock, options_.update, out_.report.notes);
+    MESH_CHECK(bases_.bring(lock, options_.update, out_.report.notes));
     MESH_CHECK(report_images());
     if (options_.modules.empty()) {
       const auto used = used_names();

@@ -56,9 +56,12 @@ class ImagePlanner {
   }
 
  private:
-  void need(const model::Module& module, const model::Component& component, std::string why) {
-    out_.needed.push_back(
-        {module.name.text(), component.name.text(), {std::move(why), component.place}});
+  void need(const model::Module& module, const model::Component& component, std::string why,
+            std::string inputs) {
+    out_.needed.push_back({module.name.text(),
+                           component.name.text(),
+                           {std::move(why), component.place},
+                           std::move(inputs)});
   }
 
   /// What the reference means, as far as that is known here.
@@ -79,19 +82,21 @@ class ImagePlanner {
 
   Status take_built(const BuildInput& input) {
     std::vector<std::string> bases;
+    std::string unknown;  // a base that nothing here says the digest of
     for (const auto& resolved : input.platforms) {
       for (const auto& use : resolved.images) {
         MESH_TRY(const auto digest, digest_of(use.text));
-        if (!digest) {
-          need(*input.module, *input.component,
-               fmt::format("mesh.lock does not say yet what {} is", use.text));
-          return {};
-        }
-        bases.push_back(base_line(use, *digest));
+        unknown = digest || !unknown.empty() ? unknown : use.text;
+        bases.push_back(base_line(use, digest.value_or("?")));
       }
     }
     MESH_TRY(const auto hash, builder::hash_context(input.context, input.ignore, stop_fd_));
     const auto key = key_of_build(input, hash.digest, std::move(bases));
+    if (!unknown.empty()) {
+      need(*input.module, *input.component,
+           fmt::format("mesh.lock does not say yet what {} is", unknown), key);
+      return {};
+    }
     const auto& module = input.module->name.text();
     const auto& component = input.component->name.text();
     MESH_TRY(const auto record, inventory_.built(own_, module, component, key));
@@ -102,7 +107,8 @@ class ImagePlanner {
     if (!held) {
       need(*input.module, *input.component,
            record ? "the registry does not hold what was built of it"
-                  : "it was not built of these files yet");
+                  : "it was not built of these files yet",
+           key);
       return {};
     }
     out_.known.push_back({module, component, record->repository, record->digest});
@@ -124,7 +130,8 @@ class ImagePlanner {
       MESH_TRY(held, holds(repository.text(), *digest));
     }
     if (!held) {
-      need(module, component, fmt::format("the registry does not hold {}", *component.image));
+      need(module, component, fmt::format("the registry does not hold {}", *component.image),
+           digest.value_or("?"));
       return {};
     }
     out_.known.push_back({module.name.text(), component.name.text(), repository.text(), *digest});

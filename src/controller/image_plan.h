@@ -21,6 +21,9 @@ struct ImageNeed {
   std::string module;
   std::string component;
   Because because;
+  /// Of what it would be made: the key of the build, or as much of it as is known. Two needs with
+  /// the same inputs make the same image, but for a tag that mesh.lock does not know.
+  std::string inputs;
 };
 
 /// What the components with an image would run.

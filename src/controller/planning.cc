@@ -1,6 +1,7 @@
 #include "controller/planning.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -142,6 +143,40 @@ Status plan_access(BusLink& link, Steps& steps, Plan& plan) {
   return {};
 }
 
+/// Images that the records know may have been taken out of the registry by others.
+Status look_for_images(const PlanRequest& request, Plan& plan) {
+  if (!request.ask_for_images) {
+    return {};
+  }
+  const auto gone = request.ask_for_images(plan.images.known);
+  if (!gone && gone.error().code == Code::Interrupted) {
+    return std::unexpected(gone.error());
+  }
+  if (!gone) {
+    plan.notes.push_back("whether the registry still has the images was not looked at: " +
+                         gone.error().message);
+    return {};
+  }
+  for (const auto& image : *gone) {
+    const auto* module = request.mesh().module(image.module);
+    Place place;
+    if (module != nullptr) {
+      const auto& components = module->file->components;
+      const auto found = std::ranges::find_if(
+          components, [&](const auto& one) { return one.name.text() == image.component; });
+      place = found == components.end() ? Place{} : found->place;
+    }
+    plan.images.needed.push_back({image.module,
+                                  image.component,
+                                  {"the registry does not have it any more", std::move(place)},
+                                  image.digest});
+    std::erase(plan.images.known, image);
+  }
+  std::ranges::sort(plan.images.needed, {},
+                    [](const auto& one) { return std::pair(one.module, one.component); });
+  return {};
+}
+
 Status plan_needed_images(inventory::State& state, const PlanRequest& request, Steps& steps,
                           Plan& plan) {
   if (request.images != nullptr) {
@@ -150,6 +185,7 @@ Status plan_needed_images(inventory::State& state, const PlanRequest& request, S
   }
   MESH_TRY(plan.images,
            plan_images(state.inventory, request.location, request.mesh(), steps.stop_descriptor()));
+  MESH_CHECK(look_for_images(request, plan));
   for (const auto& need : plan.images.needed) {
     plan::Change change;
     change.action = plan::Action::Create;
@@ -208,6 +244,27 @@ Status plan_contents(inventory::State& state, const PlanRequest& request, Plan& 
   return {};
 }
 
+/// What the changes do not show of what will run: inputs of builds, images, what nodes are told
+/// (files, secrets and credentials within it by their digests).
+Result<std::vector<std::string>> contents_of(inventory::State& state, const PlanRequest& request,
+                                             const Plan& plan) {
+  std::vector<std::string> out;
+  for (const auto& image : plan.images.known) {
+    out.push_back(fmt::format("image {}/{} {}@{}", image.module, image.component, image.repository,
+                              image.digest));
+  }
+  for (const auto& need : plan.images.needed) {
+    out.push_back(fmt::format("build {}/{} {}", need.module, need.component, need.inputs));
+  }
+  MESH_TRY(const auto composer, DeclarationComposer::make(state, request.mesh(), plan.images.known,
+                                                          request.location.root));
+  for (const auto& node : request.mesh().nodes) {
+    out.push_back(
+        fmt::format("node {} {}", node.name.text(), composer.content(composer.compose(node))));
+  }
+  return out;
+}
+
 Status plan_declarations(inventory::State& state, const PlanRequest& request, Plan& plan) {
   MESH_TRY(const auto before, recorded_mesh(state.inventory));
   append(plan.changes, plan::declaration_plan(before ? &before->mesh : nullptr, request.mesh()));
@@ -258,8 +315,9 @@ Result<Plan> make_plan(inventory::State& state, const PlanRequest& request, BusL
   if (!plan.changes.empty()) {
     plan.number = std::max(plan.number, plan.unfinished ? plan.unfinished->number : 0) + 1;
   }
-  plan.digest =
-      plan::plan_digest(request.reading.files, plan.observed, plan.file.text, plan.changes);
+  MESH_TRY(const auto contents, contents_of(state, request, plan));
+  plan.digest = plan::plan_digest(request.reading.files, plan.observed, plan.file.text,
+                                  plan.changes, contents);
   return plan;
 }
 

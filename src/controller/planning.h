@@ -11,6 +11,7 @@
 #include "controller/bus_file.h"
 #include "controller/bus_link.h"
 #include "controller/image_plan.h"
+#include "controller/images_gone.h"
 #include "controller/steps.h"
 #include "controller/workspace.h"
 #include "inventory/state.h"
@@ -27,6 +28,7 @@ struct PlanRequest {
   bool adopt = false;
   os::WallTime now;
   const std::vector<inventory::PushImage>* images = nullptr;  // pinned: nothing is looked up
+  AskForImages ask_for_images{};  // empty: what the records say of the registry is believed
 
   [[nodiscard]] const model::Mesh& mesh() const { return *reading.mesh; }
 };
@@ -56,6 +58,7 @@ struct Plan {
   bool new_accounts = false;
   std::vector<AfterRestart> after_restart;  // in the order of the configuration
   ImagePlan images;
+  std::vector<std::string> notes;  // what could not be looked at
 
   /// Why the push would ask first: a line for each change that does. Empty: it would not.
   [[nodiscard]] std::vector<std::string> needs_yes() const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 #include <thread>
 
@@ -48,14 +49,19 @@ class Push {
     MESH_TRY(const auto lock,
              inventory::lock_state(state_.paths.root(), options_.verb, edges_.clock));
     MESH_TRY(auto link, connect());
-    const PlanRequest request{location_, reading_, options_.adopt, edges_.clock.now(),
-                              options_.images ? &*options_.images : nullptr};
+    const PlanRequest request{location_,
+                              reading_,
+                              options_.adopt,
+                              edges_.clock.now(),
+                              options_.images ? &*options_.images : nullptr,
+                              options_.ask_for_images};
     MESH_TRY(auto plan, make_plan(state_, request, link, steps_));
     MESH_CHECK(check_plan(plan));
     report_.digest = plan.digest;
     report_.number = plan.number;
     report_.changes = plan.changes;
     report_.notes = not_held_to(mesh());
+    std::ranges::copy(plan.notes, std::back_inserter(report_.notes));
     report_.after_restart = plan.after_restart;
     count(plan);
     if (plan.changes.empty()) {

@@ -22,6 +22,7 @@ struct PushOptions {
   std::optional<std::vector<inventory::PushImage>> images{};
   /// Brings what the components run, where something of it is missing (bring_images.h).
   std::function<Result<std::vector<inventory::PushImage>>(Steps&)> bring_images;
+  AskForImages ask_for_images{};  // as PlanRequest has it
 };
 
 /// What a push came to.

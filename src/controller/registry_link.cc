@@ -17,7 +17,7 @@ namespace mesh::controller {
 namespace {
 
 constexpr os::Milliseconds kAskedFor{30'000};  // a controller looks every second
-constexpr os::Milliseconds kLook{50};
+constexpr os::Milliseconds kLookForRegistry{50};
 
 bool is_image(const model::Component& component) {
   return component.build || component.image;
@@ -40,7 +40,7 @@ Result<os::ServerRecord> ask_for_registry(const inventory::StatePaths& paths, in
     if (failed) {
       return fail(Code::Unavailable, "the controller could not start the registry: " + *failed);
     }
-    if (os::wait_readable(stop_fd, kLook)) {
+    if (os::wait_readable(stop_fd, kLookForRegistry)) {
       return fail(Code::Interrupted, "interrupted while waiting for the registry");
     }
   }

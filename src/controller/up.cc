@@ -143,6 +143,7 @@ Status push_now(inventory::State& state, const Location& location, const model::
   push_options.yes = options.yes;
   push_options.by = operator_name();
   push_options.bring_images = options.bring_images;
+  push_options.ask_for_images = options.ask_for_images;
   MESH_TRY(const auto report, push(state, location, reading, push_options, edges, steps));
   say(fmt::format("push {} is in force: {} can hear a declaration, {} can hear what they consume",
                   report.number, counted(report.machines, "machine"),

@@ -22,6 +22,7 @@ struct UpOptions {
   std::string engine;  // the socket of the container engine; empty: the usual one
   /// As of a push.
   std::function<Result<std::vector<inventory::PushImage>>(Steps&)> bring_images;
+  AskForImages ask_for_images{};  // as PushOptions has it
   /// Each line that a component of this machine prints, from another thread; empty: none is read.
   std::function<void(const std::string& unit, std::string_view line)> on_line;
   Say say;  // what Mesh itself does

@@ -7,12 +7,11 @@ namespace mesh::plan {
 using nlohmann::json;
 
 std::string plan_digest(std::span<const model::AcceptedFile> files, const Observed& observed,
-                        std::string_view config_in_force, std::span<const Change> changes) {
-  json all = {{"files", json::array()},
-              {"streams", json::array()},
-              {"consumers", json::array()},
-              {"changes", json::array()},
-              {"config", sha256_hex(config_in_force)}};
+                        std::string_view config_in_force, std::span<const Change> changes,
+                        std::span<const std::string> contents) {
+  json all = {{"files", json::array()},     {"streams", json::array()},
+              {"consumers", json::array()}, {"changes", json::array()},
+              {"contents", json::array()},  {"config", sha256_hex(config_in_force)}};
   for (const auto& file : files) {
     all["files"].push_back({file.path, sha256_hex(file.bytes)});
   }
@@ -24,6 +23,9 @@ std::string plan_digest(std::span<const model::AcceptedFile> files, const Observ
   }
   for (const auto& change : changes) {
     all["changes"].push_back(to_json(change));
+  }
+  for (const auto& line : contents) {
+    all["contents"].push_back(sha256_hex(line));
   }
   return sha256_hex(all.dump(-1, ' ', false, json::error_handler_t::replace));
 }

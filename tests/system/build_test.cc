@@ -14,6 +14,7 @@
 #include "os/fd.h"
 #include "os/files.h"
 #include "os/process.h"
+#include "tests/support/made_image.h"
 #include "tests/support/nats_server.h"
 #include "tests/support/registry_process.h"
 
@@ -180,9 +181,18 @@ TEST_F(BuildTest, AFailedBuildShowsItsStepAndTheOthersGoOn) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("a/Containerfile:3"), HasSubstr("| says this"),
                              HasSubstr("exit status 1"), HasSubstr("log/build-a-site.log")));
   EXPECT_THAT(ran.out, HasSubstr("b/site: built"));
-  const auto again = build(1);
+  const auto json = mesh({"build", "--json"});
+  EXPECT_EQ(json.status.code, 1);
+  EXPECT_THAT(json.err, HasSubstr("a/Containerfile:3")) << "a document does not silence stderr";
+  const auto again = Json::parse(json.out, nullptr, false);
   EXPECT_TRUE(again["components"][0]["digest"].is_null());
+  const auto& because = again["components"][0]["because"];
+  EXPECT_THAT(because["text"].dump(), HasSubstr("exit status 1"));
+  EXPECT_EQ(because["file"], "a/Containerfile");
+  EXPECT_EQ(because["line"], 3);
+  EXPECT_THAT(again["components"][0]["log"].dump(), HasSubstr("log/build-a-site.log"));
   EXPECT_EQ(again["components"][1]["built"], false);
+  EXPECT_TRUE(again["components"][1]["because"].is_null());
 }
 
 TEST_F(BuildTest, HeredocsVariablesStagesAndSecretsAreAsTheirAuthorsMean) {
@@ -284,6 +294,25 @@ TEST_F(BuildTest, UpdateMovesTheLockAndSaysFromWhatToWhat) {
   EXPECT_THAT(ran.err, AllOf(HasSubstr("lib/moving:1: sha256:"), HasSubstr(" -> sha256:")));
   EXPECT_THAT(ran.out, HasSubstr("a/site: built"));
   EXPECT_NE(read("mesh.lock"), before);
+}
+
+TEST_F(BuildTest, WithoutTheLockAndUpstreamItGoesOnWithTheBaseThatIsHeld) {
+  declare({"a"});
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\n");
+  ASSERT_EQ(built(build()), 1U);
+  const auto lock = read("mesh.lock");
+  fs::remove(directory_.path() / "mesh.lock");
+  upstream_->registry.kill();
+  const auto ran = mesh({"build"});
+  EXPECT_EQ(ran.status.code, 0) << ran.err;
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("upstream cannot be asked"), HasSubstr("going on with")));
+  EXPECT_EQ(read("mesh.lock"), lock) << "the same digest again";
+  const auto update = mesh({"build", "--update", "--json"});
+  ASSERT_TRUE(upstream_->registry.restart());
+  EXPECT_EQ(update.status.code, 0) << update.err;
+  EXPECT_THAT(update.err, HasSubstr("upstream cannot be asked"));
+  const auto document = Json::parse(update.out, nullptr, false);
+  EXPECT_THAT(document["notes"].dump(), HasSubstr("upstream cannot be asked"));
 }
 
 TEST_F(BuildTest, SeveralPlatformsMakeAnIndex) {
@@ -411,9 +440,31 @@ TEST_F(PushedImages, APushBringsWhatIsMissingFirstAndNothingTwice) {
   write("a/f", "2");
   const auto touched = plan();
   EXPECT_EQ(images(touched), 1U) << touched.dump();
+  write("a/f", "3");
+  EXPECT_NE(plan()["digest"], touched["digest"]) << "other files would be built";
+  const auto other = mesh({"push", "--plan", touched["digest"].get<std::string>(), "--no-wait"});
+  EXPECT_EQ(other.status.code, 1);
+  EXPECT_THAT(other.err, HasSubstr("the plan is another by now"));
+  write("a/f", "2");
+  EXPECT_EQ(plan()["digest"], touched["digest"]);
   EXPECT_EQ(mesh({"push", "--no-wait"}).status.code, 0);
   EXPECT_TRUE(plan()["changes"].empty());
   EXPECT_THAT(upstream_->registry.new_requests(), IsEmpty());
+
+  // Somebody takes an image out of the registry: a push notices and brings it back.
+  const auto gone = build()["components"][0]["digest"].get<std::string>();
+  const auto url = "http://" + own_.address() + "/v2/mesh/a/site/manifests/" + gone;
+  ASSERT_EQ(test::ask_registry("DELETE", url), 202);
+  const auto noticed = plan();
+  EXPECT_EQ(images(noticed), 1U) << noticed.dump();
+  EXPECT_THAT(noticed["changes"].dump(), HasSubstr("the registry does not have it any more"));
+  const auto again = mesh({"push", "--no-wait"});
+  EXPECT_EQ(again.status.code, 0) << again.err;
+  EXPECT_EQ(test::ask_registry("GET", url), 200) << "the same image, built again";
+  own_.kill();
+  const auto blind = plan();
+  EXPECT_TRUE(blind["changes"].empty()) << blind.dump();
+  EXPECT_THAT(blind["notes"].dump(), HasSubstr("was not looked at"));
 }
 
 TEST_F(PushedImages, AFailedBuildEndsThePushWithNothingChanged) {

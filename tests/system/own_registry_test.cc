@@ -248,7 +248,7 @@ TEST_F(OwnRegistry, PruneTakesWhatNothingNamesAndNothingElse) {
   ASSERT_EQ(plan.at("foreign").size(), 1U) << plan.dump(1);
   EXPECT_EQ(plan["foreign"][0].at("digest"), by_hand.digest());
   EXPECT_EQ(plan.at("removed"), false);
-  EXPECT_EQ(mesh({"registry", "prune"}).status.code, 1) << "it needs --yes";
+  EXPECT_EQ(mesh({"registry", "prune"}).status.code, 0) << "a listing is an answer";
   expect_held("other", unused, true);
   EXPECT_NE(check("unused images").find("2, 1 MiB"), std::string::npos) << check("unused images");
 
@@ -279,6 +279,59 @@ TEST_F(OwnRegistry, PruneTakesWhatNothingNamesAndNothingElse) {
     expect_held("all", *image, true);
   }
   EXPECT_EQ(answer({"registry", "prune", "--all"}).at("unused").size(), 2U);
+}
+
+TEST_F(OwnRegistry, AManifestThatItCannotReadIsRepairedWhereverItIsMet) {
+  auto source = RegistryProcess::start();
+  ASSERT_TRUE(source) << source.error().message;
+  const auto base =
+      made_index({made_image(40, {40'000}, "amd64"), made_image(41, {9'000}, "arm64")});
+  ASSERT_TRUE(push_made(base, source->address(), "team/base", "1"));
+  const auto pinned = source->address() + "/team/base@" + base.digest();
+  come_up();
+  ASSERT_EQ(mesh({"mirror", pinned, "first"}).status.code, 0);
+  const auto damage = [&](const std::string& digest, const std::string& bytes) {
+    const auto hex = digest.substr(digest.find(':') + 1);
+    write(fmt::format(".mesh/registry/data/docker/registry/v2/blobs/sha256/{}/{}/data",
+                      hex.substr(0, 2), hex),
+          bytes);
+    ASSERT_EQ(get("first", "manifests", digest), 500);
+  };
+  // The root, an image of it; without a word, and to a repository that has nothing yet.
+  for (const auto& words : {std::vector<std::string>{"first"}, {"first", "--verify"}, {"second"}}) {
+    damage(base.digest(), words[0] == "second" ? "no JSON" : "");
+    auto all = std::vector<std::string>{"mirror", pinned};
+    all.insert(all.end(), words.begin(), words.end());
+    const auto ran = mesh(all);
+    EXPECT_EQ(ran.status.code, 0) << ran.err;
+    expect_held(words[0], base, true);
+  }
+  damage(base.manifests.front().digest, "");
+  EXPECT_EQ(mesh({"mirror", pinned, "first", "--verify"}).status.code, 0);
+  expect_held("first", base, true);
+}
+
+TEST_F(OwnRegistry, PruneLeavesTheBaseOfATagThatTheLockHasLost) {
+  auto source = RegistryProcess::start();
+  ASSERT_TRUE(source) << source.error().message;
+  const auto base =
+      made_index({made_image(30, {40'000}, "amd64"), made_image(31, {9'000}, "arm64")});
+  ASSERT_TRUE(push_made(base, source->address(), "team/base", "1"));
+  write("shop/Containerfile", fmt::format("FROM {}/team/base:1\n", source->address()));
+  write("shop/module.toml", "[components.made]\nbuild = \".\"\n");
+  come_up();
+  const auto port = source->address().substr(source->address().rfind(':') + 1);
+  const auto kept = fmt::format("base/127.0.0.1_{}/team/base", port);
+  ASSERT_EQ(mesh({"mirror", source->address() + "/team/base@" + base.digest(), kept}).status.code,
+            0);
+  write_mesh(registry_table() + "[modules.shop]\npath = \"shop\"\non = [\"one\"]\n");
+  const auto done = answer({"registry", "prune", "--yes"});
+  EXPECT_EQ(done.at("unused").size(), 0U) << done.dump(1);
+  ASSERT_EQ(done.at("kept").size(), 1U) << done.dump(1);
+  EXPECT_NE(done["kept"][0].at("because").get<std::string>().find("mesh.lock does not say"),
+            std::string::npos)
+      << done.dump(1);
+  expect_held(kept, base, true);
 }
 
 TEST_F(OwnRegistry, PruneWaitsForNobodyAndLeavesEverythingWhereItCannotKnow) {
