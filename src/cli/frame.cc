@@ -30,9 +30,10 @@ int write_out(Console& console, const std::string& text, int exit) {
   if (written) {
     return exit;
   }
-  if (written.error().code != Code::Unavailable) {
-    console.err(error_text(written.error(), false));
+  if (written.error().code == Code::Unavailable) {
+    return exit;  // nobody reads any more: what was to be done is done all the same
   }
+  console.err(error_text(written.error(), false));
   return exit == exit_code::kDone ? exit_code::kFailed : exit;
 }
 

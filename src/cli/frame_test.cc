@@ -151,8 +151,23 @@ TEST(Frame, StdoutThatCannotBeWrittenIsAFailure) {
   Outcome outcome;
   outcome.text = "x";
   Shell shell("/", {answers(outcome)});
-  shell.broken = true;
-  EXPECT_EQ(shell.run({"fake"}).exit, 1);
+  shell.broken = Code::Resource;
+  const auto full = shell.run({"fake"});
+  EXPECT_EQ(full.exit, 1);
+  EXPECT_THAT(full.err, HasSubstr("nobody reads"));
+}
+
+TEST(Frame, AReaderThatIsGoneEndsItQuietlyWithItsOwnCode) {
+  Outcome outcome;
+  outcome.text = "x";
+  for (const int exit : {0, 65}) {
+    outcome.exit = exit;
+    Shell shell("/", {answers(outcome)});
+    shell.broken = Code::Unavailable;
+    const auto gone = shell.run({"fake"});
+    EXPECT_EQ(gone.exit, exit);
+    EXPECT_THAT(gone.err, IsEmpty());
+  }
 }
 
 TEST(Frame, ColourOnlyOnATerminalAndWithoutNoColor) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,7 +19,7 @@ class RecordingConsole : public Console {
  public:
   Status out(std::string_view text) override {
     if (broken) {
-      return fail(Code::Unavailable, "nobody reads");
+      return fail(*broken, "nobody reads");
     }
     printed += text;
     return {};
@@ -38,7 +39,7 @@ class RecordingConsole : public Console {
   std::string remarks;
   std::string input;
   bool terminal = false;
-  bool broken = false;
+  std::optional<Code> broken;  // why stdout cannot be written
 };
 
 /// What a run of `mesh` came to.
@@ -88,7 +89,7 @@ class Shell {
   os::SystemClock clock;
   os::SystemRandom random;
   bool terminal = false;
-  bool broken = false;
+  std::optional<Code> broken;  // why stdout cannot be written
 };
 
 }  // namespace mesh::cli::testing

@@ -131,6 +131,23 @@ TEST_F(VerbsTest, CheckReportsEveryProblemWithEveryKey) {
   EXPECT_THAT(text.out, HasSubstr(": error: "));
 }
 
+TEST_F(VerbsTest, CheckReportsALockThatCannotBeRead) {
+  write_mesh();
+  write("mesh.lock", "{}\n");
+  for (const auto& [text, line] :
+       {std::pair("{}", 1), {"{\n<<<<<<< HEAD\n}", 2}, {R"({"version": 9, "images": {}})", 1}}) {
+    write("mesh.lock", text);
+    const auto problems = json({"check"}, 65)["problems"];
+    ASSERT_EQ(problems.size(), 1U) << problems;
+    EXPECT_EQ(problems[0]["file"], "mesh.lock");
+    EXPECT_EQ(problems[0]["line"], line);
+    EXPECT_EQ(problems[0]["code"], "bad-lock");
+    EXPECT_THAT(problems[0]["hint"].get<std::string>(), Not(HasSubstr("remove")));
+  }
+  write("mesh.lock", "");
+  EXPECT_THAT(json({"check"})["problems"], IsEmpty());
+}
+
 TEST_F(VerbsTest, CheckSaysWhyAModuleCannotBeRead) {
   const auto problem = [&](const std::string& path) {
     write("mesh.toml",

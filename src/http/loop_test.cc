@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include <fmt/format.h>
@@ -33,6 +34,22 @@ Fetched fetch_alone(const Request& request) {
   loop.spawn([&] { got = loop.fetch(request); });
   EXPECT_TRUE(loop.run().has_value());
   return std::move(*got);
+}
+
+TEST(LoopProxy, OneThatCannotBeReachedIsCalledAProxy) {
+  const auto port = test::free_port();
+  ::setenv("http_proxy", fmt::format("http://127.0.0.1:{}", port).c_str(), 1);
+  const auto got = fetch_alone(get("http://registry.test/v2/"));
+  ::unsetenv("http_proxy");
+  ASSERT_FALSE(got.has_value());
+  const auto& error = got.error().error;
+  EXPECT_TRUE(error.message.starts_with("cannot connect to the proxy for registry.test: "))
+      << error.message;
+  EXPECT_NE(error.hint.find("no_proxy"), std::string::npos) << error.hint;
+  const auto place = fmt::format("127.0.0.1:{}", port);
+  const auto plain = fetch_alone(get("http://" + place + "/v2/"));
+  EXPECT_TRUE(plain.error().error.message.starts_with("cannot connect to " + place + ": "))
+      << plain.error().error.message;
 }
 
 /// Takes at most `room` bytes and pauses until `more` is called.

@@ -76,7 +76,9 @@ export class MeshClient {
     const home = mkdtempSync(join(folder, "mesh-"));
     const { the, upstream, destination, certificates } = world;
     const access = (server, secure) =>
-      secure && !the.untrusted ? `ca = ${JSON.stringify(certificates.ca)}` : "insecure = true";
+      secure && the.otherCa && server === upstream
+        ? `ca = ${JSON.stringify(certificates.other)}`
+        : secure && !the.untrusted ? `ca = ${JSON.stringify(certificates.ca)}` : "insecure = true";
     const upstreams = { [upstream.address]: access(upstream, the.tls) };
     if (the.proxy) for (const host of ["docker.io", "registry.test"]) upstreams[host] = access(upstream, true);
     if (the.mirror) upstreams[upstream.address] += `\nmirror = "${the.mirror(world)}"`;
@@ -158,7 +160,7 @@ export class SkopeoClient {
     const { the, certificates, upstream } = world;
     const trust = join(home, "trust");
     mkdirSync(trust);
-    if (!the.untrusted) copyFileSync(certificates.ca, join(trust, "ca.crt"));
+    if (!the.untrusted) copyFileSync(the.otherCa ? certificates.other : certificates.ca, join(trust, "ca.crt"));
     const mirror = the.mirror && `\n[[registry.mirror]]\nlocation = "${the.mirror(world)}"\ninsecure = true\n`;
     writeFileSync(
       join(home, "registries.conf"),

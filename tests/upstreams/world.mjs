@@ -42,6 +42,7 @@ export async function certificates() {
     "-addext",
     "keyUsage=critical,keyCertSign",
   );
+  await openssl("req", "-x509", ...key, "-keyout", "other.key", "-out", "other.crt", "-days", "2", "-subj", "/CN=another");
   await openssl("req", ...key, "-keyout", "leaf.key", "-out", "leaf.csr", "-subj", "/CN=corpus upstream");
   const names = [...certified.map((name) => `DNS:${name}`), "IP:127.0.0.1", "IP:127.0.0.2", "IP:::1"].join(",");
   writeFileSync(path("leaf.ext"), `subjectAltName=${names}\nbasicConstraints=CA:FALSE\n`);
@@ -62,7 +63,7 @@ export async function certificates() {
     "-out",
     "leaf.crt",
   );
-  return { key: readFileSync(path("leaf.key")), cert: readFileSync(path("leaf.crt")), ca: path("ca.crt"), folder };
+  return { key: readFileSync(path("leaf.key")), cert: readFileSync(path("leaf.crt")), ca: path("ca.crt"), other: path("other.crt"), folder };
 }
 
 async function freePort() {

@@ -79,6 +79,21 @@ export const transport = [
     expect: [fails(), says(/certificate|x509|self.signed|trust/i, "the certificate"), asks("upstream", "* *", 0)],
   },
   {
+    name: "tls-wrong-ca",
+    reports: ["google/go-containerregistry#1064"],
+    tls: true,
+    otherCa: true,
+    does: "speaks TLS on loopback; the CA that is declared is another",
+    right: "fails; the error names the certificate and the CA's file; plain http is not tried",
+    expect: [
+      fails(69),
+      says(/certificate/, "the certificate"),
+      says(/other\.crt/, "the file"),
+      (seen) => (/plain http/.test(seen.runs[0].text) ? "tried plain http" : undefined),
+      asks("upstream", "* *", 0),
+    ],
+  },
+  {
     name: "nobody-listens",
     reports: ["google/go-containerregistry#451", "containers/skopeo#2371"],
     does: "is not there; its address is this machine's, so http and https may be meant",
