@@ -92,7 +92,8 @@ class RequestReader {
 
   std::optional<HttpRequest> next() {
     while (buffer_.find("\r\n\r\n") == std::string::npos) {
-      if (!more()) {
+      constexpr char kHandshake = 0x16;  // TLS: not spoken here
+      if (!more() || buffer_.front() == kHandshake) {
         return std::nullopt;
       }
     }
