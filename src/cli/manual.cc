@@ -26,7 +26,8 @@ where the declarations are invalid, every verb prints what `mesh check` would. A
 UTF-8 text, otherwise in `data_base64`, and the other one is `null`. `plan` and `push` have
 `after_restart`, `[{"name","now","then"}]`: settings that the running server cannot change, with
 what it runs with and what is declared; they are in force once `mesh up` or `mesh controller` is
-started again.
+started again. `plan`, `push` and `build` have `notes`, sentences about what could not be looked at
+or done: the registry or an upstream that was away.
 
 | exit code | meaning |
 |---|---|

@@ -91,6 +91,7 @@ class ImagePlanner {
       }
     }
     MESH_TRY(const auto hash, builder::hash_context(input.context, input.ignore, stop_fd_));
+    out_.contexts[input.name()] = hash.digest;
     const auto key = key_of_build(input, hash.digest, std::move(bases));
     if (!unknown.empty()) {
       need(*input.module, *input.component,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,8 @@ struct ImageNeed {
 struct ImagePlan {
   std::vector<inventory::PushImage> known;  // those that need nothing, sorted
   std::vector<ImageNeed> needed;            // the others, by module and component
+  std::map<std::string, std::string>
+      contexts;  // `module/component` of a build -> its files' digest
 };
 
 /// Tells what is known from what is needed, by the files, mesh.lock and the records alone: nobody

@@ -188,6 +188,23 @@ class Push {
       return fail(Code::Unsupported, "there are images to bring, and nobody to do it");
     }
     MESH_TRY(images_, options_.bring_images(steps_));
+    return options_.digest ? check_contexts(plan) : Status();
+  }
+
+  /// A plan that was named is of these files: those that were built must not be others.
+  Status check_contexts(const Plan& plan) {
+    MESH_TRY(const auto now,
+             plan_images(state_.inventory, location_, mesh(), steps_.stop_descriptor()));
+    for (const auto& [name, context] : plan.images.contexts) {
+      const auto found = now.contexts.find(name);
+      if (found == now.contexts.end() || found->second != context) {
+        return fail(Code::Conflict,
+                    fmt::format("the files of {} changed while its image was built: nothing else "
+                                "was done",
+                                name),
+                    "look at `mesh plan` again");
+      }
+    }
     return {};
   }
 

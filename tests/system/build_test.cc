@@ -315,6 +315,24 @@ TEST_F(BuildTest, WithoutTheLockAndUpstreamItGoesOnWithTheBaseThatIsHeld) {
   EXPECT_THAT(document["notes"].dump(), HasSubstr("upstream cannot be asked"));
 }
 
+TEST_F(BuildTest, ALockedDigestThatIsGoneAndARegistryThatIsAwayAreCalledSo) {
+  declare({"a"});
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\n");
+  write("mesh.lock", fmt::format(R"({{"version": 1, "images": {{"{}": "sha256:{}"}}}})",
+                                 upstream_->base(1), std::string(64, '7')));
+  const auto gone = mesh({"build"});
+  EXPECT_EQ(gone.status.code, 1) << gone.err;
+  EXPECT_THAT(gone.err, AllOf(HasSubstr("mesh.lock says that " + upstream_->base(1)),
+                              HasSubstr("`mesh build --update`")));
+  own_.kill();
+  (void)upstream_->registry.new_requests();
+  const auto away = mesh({"build", "--update"});
+  EXPECT_EQ(away.status.code, 69);
+  EXPECT_THAT(away.err, AllOf(HasSubstr("asking the mesh's registry whether it answers"),
+                              Not(HasSubstr("upstream is asked for"))));
+  EXPECT_THAT(upstream_->registry.new_requests(), IsEmpty());
+}
+
 TEST_F(BuildTest, SeveralPlatformsMakeAnIndex) {
   declare({"a"});
   write("a/module.toml",
