@@ -144,6 +144,7 @@ Result<Outcome> run_build(Context& context, const Arguments& arguments) {
     context.say(model::to_text(problem));
   }
   auto built = build_outcome(outcome.report, context.colour_err());
+  built.acted = true;
   if (context.json) {
     // With a document the frame prints no diagnostics; why something failed is said in any case.
     context.console.err(built.diagnostics);

@@ -22,7 +22,7 @@ std::string dumped(const Json& document) {
   return document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-int write_out(Console& console, const std::string& text, int exit) {
+int write_out(Console& console, const std::string& text, int exit, bool acted = false) {
   if (text.empty()) {
     return exit;
   }
@@ -30,10 +30,13 @@ int write_out(Console& console, const std::string& text, int exit) {
   if (written) {
     return exit;
   }
-  if (written.error().code == Code::Unavailable) {
-    return exit;  // nobody reads any more: what was to be done is done all the same
+  const bool nobody_reads = written.error().code == Code::Unavailable;
+  if (!nobody_reads) {
+    console.err(error_text(written.error(), false));
   }
-  console.err(error_text(written.error(), false));
+  if (nobody_reads && acted) {
+    return exit;
+  }
   return exit == exit_code::kDone ? exit_code::kFailed : exit;
 }
 
@@ -42,10 +45,10 @@ int print(Console& console, const Outcome& outcome, bool json) {
     console.err(outcome.diagnostics);
   }
   if (!json) {
-    return write_out(console, outcome.text, outcome.exit);
+    return write_out(console, outcome.text, outcome.exit, outcome.acted);
   }
   return write_out(console, outcome.document.is_null() ? "" : dumped(outcome.document),
-                   outcome.exit);
+                   outcome.exit, outcome.acted);
 }
 
 int print(Console& console, const Error& error, bool json, bool colour) {

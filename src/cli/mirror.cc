@@ -287,6 +287,7 @@ Result<Outcome> run_mirror(Context& context, const Arguments& arguments) {
   progress.clear();
   MESH_CHECK(keep_tags(state.inventory, pairs, done));
   auto outcome = outcome_of(pairs, done, mirror, context.colour_err());
+  outcome.acted = true;
   if (context.json) {
     // With a document the frame prints no diagnostics; what was not brought is said in any case.
     context.console.err(outcome.diagnostics);

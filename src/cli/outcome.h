@@ -44,6 +44,9 @@ struct Outcome {
   std::string diagnostics;
   Json document;
   int exit = exit_code::kDone;
+  /// It has changed something: a reader of stdout that is gone does not make a failure of that. Of
+  /// a verb that only answers, an answer that nobody gets is one.
+  bool acted = false;
   std::optional<Exec> exec;
 };
 

@@ -59,6 +59,7 @@ void add_nodes(Outcome& outcome, const std::vector<controller::NodeStanding>& no
 
 Outcome pushed(const controller::PushReport& report) {
   Outcome outcome;
+  outcome.acted = true;
   outcome.document = Json{
       {"number", report.number},     {"digest", report.digest},
       {"reloaded", report.reloaded}, {"machines", report.machines},

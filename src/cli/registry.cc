@@ -74,6 +74,7 @@ Result<Outcome> run_registry(Context& context, const Arguments& arguments) {
   Outcome outcome;
   outcome.document = prune_json(report);
   outcome.text = prune_text(report);
+  outcome.acted = report.removed;
   if (!report.removed && (!report.plan.unused.empty() || report.leftover > 0)) {
     outcome.diagnostics = "nothing was removed; `mesh registry prune --yes` does it\n";
   }

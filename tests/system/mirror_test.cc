@@ -190,6 +190,16 @@ TEST_F(MirrorVerb, AManifestThatTheRegistryCannotReadIsFoundAndTheRemedySaid) {
   }
 }
 
+TEST_F(MirrorVerb, AReaderThatIsGoneIsNoFailure) {
+  os::RunOptions piped;
+  piped.spawn = spawn({"mirror", pinned(), "base"});
+  piped.spawn.argv = {"bash", "-c", R"("$0" mirror "$1" base | true; exit ${PIPESTATUS[0]})",
+                      kProgram, pinned()};
+  const auto unread = os::run(piped);
+  ASSERT_TRUE(unread);
+  EXPECT_EQ(unread->status.code, 0) << unread->err << "it is held, whoever reads of it";
+}
+
 TEST_F(MirrorVerb, OnePairThatFailsLeavesTheOthersAlone) {
   write("bases.txt", fmt::format("{}/up/none:1 none\n{} base\n", source_->address(), pinned()));
   const auto ran = mesh({"mirror", "--from", "bases.txt"});
