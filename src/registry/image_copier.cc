@@ -76,25 +76,41 @@ Status ImageCopier::copy_blobs(const Job& job, const oci::Closure& closure, Copi
   });
 }
 
+/// A registry that has damaged bytes under a digest takes it again, says yes and keeps them: what
+/// it was given before is read back. What is new to it is what was just sent.
+Result<bool> ImageCopier::may_be_damaged(const Job& job, const oci::Digest& digest) {
+  if (job.anew.contains(digest)) {
+    return true;
+  }
+  if (sound_.contains(digest) || !setting_.was_given) {
+    return false;
+  }
+  return setting_.was_given(digest);
+}
+
+Status ImageCopier::put_manifest(const Job& job, const oci::Digest& digest) {
+  MESH_TRY(const auto bytes, setting_.manifests.bytes(digest));
+  MESH_TRY(const bool read_back, may_be_damaged(job, digest));
+  for (const bool last : {false, true}) {
+    MESH_CHECK(setting_.own.put_manifest(job.repository, digest, bytes.media_type, bytes.bytes));
+    const auto read =
+        read_back ? read_manifest_back(setting_.own, job.repository, digest) : Status();
+    if (read || read.error().code != Code::Corrupt) {
+      MESH_CHECK(read);
+      break;
+    }
+    if (last) {
+      return std::unexpected(keeps_damaged(setting_.own.domain(), digest));
+    }
+    MESH_CHECK(clear_away(setting_.own, job.repository, setting_.storage, {digest}));
+  }
+  sound_.insert(digest);
+  return {};
+}
+
 Status ImageCopier::put_manifests(const Job& job, const std::vector<oci::Descriptor>& manifests) {
   for (const auto& manifest : manifests) {
-    MESH_TRY(const auto bytes, setting_.manifests.bytes(manifest.digest));
-    const auto put = [&] {
-      return setting_.own.put_manifest(job.repository, manifest.digest, bytes.media_type,
-                                       bytes.bytes);
-    };
-    MESH_CHECK(put());
-    // A registry that has damaged bytes under that digest says yes and keeps them.
-    Status read = read_manifest_back(setting_.own, job.repository, manifest.digest);
-    if (!read && read.error().code == Code::Corrupt) {
-      MESH_CHECK(clear_away(setting_.own, job.repository, setting_.storage, {manifest.digest}));
-      MESH_CHECK(put());
-      read = read_manifest_back(setting_.own, job.repository, manifest.digest);
-    }
-    if (!read && read.error().code == Code::Corrupt) {
-      return std::unexpected(keeps_damaged(setting_.own.domain(), manifest.digest));
-    }
-    MESH_CHECK(read);
+    MESH_CHECK(put_manifest(job, manifest.digest));
   }
   return {};
 }
