@@ -26,6 +26,7 @@ namespace {
 constexpr int kDeepest = 200;
 constexpr std::size_t kBuffer = std::size_t{256} << 10U;
 constexpr mode_t kPermissions = 07777;
+constexpr mode_t kTopMode = 0755;
 
 struct DirectoryCloser {
   void operator()(DIR* directory) const { ::closedir(directory); }
@@ -88,6 +89,11 @@ class Walk {
     }
     const containerfile::IgnoreRules::Matched none;
     MESH_CHECK(walk({top, copy.get(), {}, none, 0}));
+    // Users that a build runs as see it too, as they do with BuildKit; it stands in a folder that
+    // is closed to this machine's.
+    if (copy.valid() && ::fchmod(copy.get(), kTopMode) != 0) {
+      return os::fail_errno("cannot copy " + root_, errno);
+    }
     out_.digest = std::string(whole_.finish().hex());
     return std::move(out_);
   }

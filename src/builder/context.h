@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,5 +34,17 @@ struct ContextHash {
 [[nodiscard]] Result<ContextHash> stage_context(const std::string& directory,
                                                 const containerfile::IgnoreRules& rules,
                                                 const std::string& into, int stop_fd = -1);
+
+/// What a link at `path` leads to; nothing where `path` is no link. Errors: NotFound.
+using ReadLink = std::function<Result<std::optional<std::string>>(const std::string& path)>;
+
+/// `path` with each link on it replaced by what it leads to, tidied; both are relative to a folder
+/// that they must not leave. Errors: InvalidArgument (a link leads out, or they go in a circle);
+/// those of `read`.
+[[nodiscard]] Result<std::string> without_links(const std::string& path, const ReadLink& read);
+
+/// The same of a path within a staged context, which nobody else writes to. Errors: also NotFound.
+[[nodiscard]] Result<std::string> find_in_context(const std::string& context,
+                                                  const std::string& path);
 
 }  // namespace mesh::builder

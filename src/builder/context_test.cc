@@ -121,6 +121,41 @@ TEST_F(ContextTest, TheCopyIsWhatWasHashed) {
             std::filesystem::last_write_time(dir_ + "/a"));
 }
 
+TEST_F(ContextTest, TheCopyIsOpenToEveryUserOfTheBuild) {
+  write("a", "1");
+  ASSERT_TRUE(stage_context(dir_, {}, root_ + "/copy"));
+  EXPECT_EQ(std::filesystem::status(root_ + "/copy").permissions(),
+            static_cast<std::filesystem::perms>(0755));
+}
+
+TEST_F(ContextTest, PathsAreFollowedLinkByLinkAndNeverOut) {
+  write("d/f", "1");
+  for (const auto& [target, link] :
+       std::vector<std::pair<const char*, const char*>>{{"d", "in"},
+                                                        {"../d/./f", "d/up"},
+                                                        {"in/up", "twice"},
+                                                        {"/etc/passwd", "absolute"},
+                                                        {"../../etc", "out"},
+                                                        {"d/../../c", "back"},
+                                                        {"loop", "loop"},
+                                                        {"nothing", "gone"}}) {
+    ASSERT_EQ(::symlink(target, (dir_ + "/" + link).c_str()), 0);
+  }
+  EXPECT_EQ(find_in_context(dir_, "d/f").value(), "d/f");
+  EXPECT_EQ(find_in_context(dir_, "in//f").value(), "d/f");
+  EXPECT_EQ(find_in_context(dir_, "twice").value(), "d/f");
+  EXPECT_EQ(find_in_context(dir_, "").value(), "");
+  for (const char* path : {"absolute", "out", "out/hosts", "back", "loop", "../c", "in/../.."}) {
+    const auto found = find_in_context(dir_, path);
+    ASSERT_FALSE(found) << path << " -> " << *found;
+    EXPECT_EQ(found.error().code, Code::InvalidArgument) << path;
+  }
+  EXPECT_EQ(find_in_context(dir_, "out/hosts").error().message,
+            "out/hosts leads out of the build context by the link out");
+  EXPECT_EQ(find_in_context(dir_, "gone").error().code, Code::NotFound);
+  EXPECT_EQ(find_in_context(dir_, "d/f/x").error().code, Code::NotFound);
+}
+
 TEST_F(ContextTest, FailuresAreNamed) {
   EXPECT_EQ(hash_context(dir_ + "/none", {}).error().code, Code::NotFound);
   write("file", "");

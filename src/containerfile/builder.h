@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "containerfile/file.h"
+#include "containerfile/mount_text.h"
 #include "containerfile/resolve.h"
 
 /// What lies between a Containerfile as BuildKit reads it and the buildah at hand.
@@ -52,8 +53,9 @@ inline constexpr std::string_view kFilesContext = "mesh-files";
 /// mount pinned, names of stages unique, here-documents, `--link` and the variable forms that
 /// the builder does not know put in words it knows. InvalidArgument, with the place's line: a
 /// variable in a here-document or a new form whose value depends on an image that was not looked
-/// at.
+/// at; a value of a mount that cannot be spelled. What `paths` says of a path that a mount names:
+/// without it such paths are tidied alone.
 [[nodiscard]] Result<Rewritten> rewrite(const File& file, const Resolved& resolved,
-                                        const Pins& pins);
+                                        const Pins& pins, const ContextPaths& paths = {});
 
 }  // namespace mesh::containerfile

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "containerfile/builder.h"
 #include "containerfile/lexer.h"
+#include "containerfile/mount_text.h"
 
 namespace mesh::containerfile {
 
@@ -18,6 +19,9 @@ constexpr BuilderVersion kHasChecksum{1, 33};
 constexpr BuilderVersion kHasStartInterval{1, 37};
 constexpr BuilderVersion kHasExclude{1, 38};
 constexpr BuilderVersion kHasParents{1, 40};
+/// The first that follows no link of a stage or image out to the host (CVE-2024-1753, -9407, -9675,
+/// -11218: all fixed in 1.38.1, and of a version the first two numbers are looked at).
+constexpr BuilderVersion kStaysInside{1, 39};
 
 bool reads_context(const Instruction& instruction) {
   if ((instruction.verb == Verb::Copy || instruction.verb == Verb::Add) &&
@@ -167,6 +171,13 @@ class LimitsFinder {
     if (mount.type == "ssh" && mount.required) {
       add(true, "no-ssh-agent", "no ssh agent is handed to a build", "use a build secret", spot);
     }
+    if (mount.type.find('$') != std::string::npos) {
+      refuse("a variable as the type of a mount", "write the type itself", spot);
+    }
+    if (!mount.from.empty() && !is_whole(mount.source) && version_ < kStaysInside) {
+      refuse("a mount of a part of a stage or image (it would follow a link there to the host)",
+             "leave `source` out and mount all of it, or COPY --from= what is needed", spot);
+    }
     if (mount.type == "bind" && mount.from == "scratch") {
       refuse("a mount from scratch", "mount a tmpfs", spot);
     }
@@ -178,16 +189,29 @@ class LimitsFinder {
              "leave rw out, and copy what is changed", spot);
       return;
     }
-    for (auto next = index + 1; next < stage.instructions.size(); ++next) {
-      if (reads_context(stage.instructions[next])) {
-        refuse(fmt::format("a writable mount of the context before line {} reads the context again "
-                           "(it would see "
-                           "what is written)",
-                           stage.instructions[next].spot.line),
-               "leave rw out, and copy what is changed", spot);
-        return;
+    if (const int line = next_reader(stage, index); line != 0) {
+      refuse(
+          fmt::format("a writable mount of the context before line {} reads the context again (it "
+                      "would see what is written)",
+                      line),
+          "leave rw out, and copy what is changed", spot);
+    }
+  }
+
+  /// The line of what reads the context after that instruction, or 0. Stages are built in their
+  /// order.
+  [[nodiscard]] int next_reader(const Stage& stage, std::size_t index) const {
+    for (auto number = static_cast<std::size_t>(stage.number); number < file_.stages.size();
+         ++number) {
+      const auto& instructions = file_.stages[number].instructions;
+      for (auto next = number == static_cast<std::size_t>(stage.number) ? index + 1 : 0;
+           resolved_.stages[number].needed && next < instructions.size(); ++next) {
+        if (reads_context(instructions[next])) {
+          return instructions[next].spot.line;
+        }
       }
     }
+    return 0;
   }
 
   const File& file_;

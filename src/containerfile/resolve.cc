@@ -86,6 +86,9 @@ class Resolver {
       return;
     }
     out_.target = stage_named(file_, ascii_lower(target), static_cast<int>(file_.stages.size()));
+    if (out_.target < 0 && is_number(target) && std::stoul(target) < file_.stages.size()) {
+      out_.target = std::stoi(target);
+    }
     if (out_.target < 0) {
       const auto names = stage_names(file_);
       const auto meant = nearest(ascii_lower(target), names);
@@ -182,6 +185,7 @@ class Resolver {
     const int named = stage_named(file_, *text, stage.number);
     if (named >= 0) {
       out.base = {Origin::Kind::Stage, named, {}};
+      out.platform = resolved(named).platform;
     } else if (*text != "scratch") {
       out.base = {Origin::Kind::Image, 0, *text};
       check_image_name(*text, stage.base.spot, stage.number);
@@ -364,6 +368,10 @@ class Resolver {
 };
 
 }  // namespace
+
+const std::string& Resolved::platform() const {
+  return target < 0 ? settings.platform : stages[static_cast<std::size_t>(target)].platform;
+}
 
 bool Resolved::has_errors() const {
   return std::ranges::any_of(problems, &Problem::error);

@@ -11,7 +11,7 @@ namespace mesh::containerfile {
 
 /// What is asked of a file: which stage, with which arguments, for which platform, on which.
 struct Settings {
-  std::string target{};  // a stage's name; empty: the last one
+  std::string target{};  // a stage's name or number; empty: the last one
   std::map<std::string, std::string> args{};
   std::string platform = "linux/amd64";        // built for
   std::string build_platform = "linux/amd64";  // built on
@@ -53,6 +53,8 @@ struct Resolved {
   std::map<std::string, std::string> globals{};  // ARGs before the first FROM, and the platform's
   std::vector<Problem> problems{};
 
+  /// The image's: that of the target's FROM, whatever is built for.
+  [[nodiscard]] const std::string& platform() const;
   [[nodiscard]] bool has_errors() const;
 };
 

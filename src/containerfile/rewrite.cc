@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 
 #include "containerfile/builder.h"
+#include "containerfile/lines.h"
+#include "containerfile/mount_text.h"
 #include "containerfile/spelling.h"
 #include "containerfile/variables.h"
 #include "containerfile/words.h"
@@ -17,6 +19,8 @@ namespace {
 
 /// Where a here-document that is a program of its own is mounted.
 constexpr std::string_view kScripts = "/run/mesh-files";
+/// buildah reads words with this escape character, whatever `# escape=` says.
+constexpr char kEscape = '\\';
 
 struct StageState {
   std::optional<std::map<std::string, std::string>> env{};
@@ -25,13 +29,10 @@ struct StageState {
 
 class Rewriter {
  public:
-  Rewriter(const File& file, const Resolved& resolved, const Pins& pins)
-      : file_(file), resolved_(resolved), pins_(pins), states_(file.stages.size()) {}
+  Rewriter(const File& file, const Resolved& resolved, const Pins& pins, const ContextPaths& paths)
+      : file_(file), resolved_(resolved), pins_(pins), paths_(paths), states_(file.stages.size()) {}
 
   Result<Rewritten> run() {
-    if (file_.escape != '\\') {
-      line(fmt::format("# escape={}", file_.escape), 1);
-    }
     for (const auto& instruction : file_.globals) {
       write_globals(instruction);
     }
@@ -73,7 +74,7 @@ class Rewriter {
       const auto value = resolved_.globals.find(name);
       line(value == resolved_.globals.end() || resolved_.settings.args.contains(name)
                ? "ARG " + name
-               : fmt::format("ARG {}={}", name, in_quotes(value->second, file_.escape)),
+               : fmt::format("ARG {}={}", name, in_quotes(value->second, kEscape)),
            instruction.spot.line);
     }
   }
@@ -113,10 +114,9 @@ class Rewriter {
     } else {
       state.env.emplace();
     }
-    line(fmt::format(
-             "FROM {}{} AS {}",
-             at.platform == resolved_.settings.platform ? "" : "--platform=" + at.platform + " ",
-             base, stage_name(stage.number)),
+    line(fmt::format("FROM {}{} AS {}",
+                     at.platform == resolved_.platform() ? "" : "--platform=" + at.platform + " ",
+                     base, stage_name(stage.number)),
          stage.from.spot.line);
     Variables variables(resolved_, file_.escape, state.env);
     for (std::size_t i = 0; i < stage.instructions.size(); ++i) {
@@ -135,7 +135,7 @@ class Rewriter {
       case Verb::Add:
         return write_copy(stage, index, variables);
       case Verb::Run:
-        return write_run(stage, index, state);
+        return write_run(stage, index, variables, state);
       case Verb::Arg:
         return write_arguments(instruction, variables);
       case Verb::Shell:
@@ -149,7 +149,7 @@ class Rewriter {
     }
     out_.docker_format = out_.docker_format || instruction.verb == Verb::Shell ||
                          instruction.verb == Verb::Healthcheck || instruction.verb == Verb::Onbuild;
-    return write_expanded(instruction, variables);
+    return write_expanded(instruction, variables, state);
   }
 
   /// ARGs: the platform's, whose values Mesh knows better than the builder, and defaults in new
@@ -165,14 +165,13 @@ class Rewriter {
         text = name;
       } else if (equals == std::string::npos && known.contains(name) &&
                  global != resolved_.globals.end()) {
-        text = name + "=" + in_quotes(global->second, file_.escape);
-      } else if (equals != std::string::npos &&
-                 mesh::containerfile::has_new_form(arg.text.substr(equals + 1), file_.escape)) {
+        text = name + "=" + in_quotes(global->second, kEscape);
+      } else if (equals != std::string::npos && reads_otherwise(arg.text.substr(equals + 1))) {
         auto value = variables.value(arg.text.substr(equals + 1));
         if (!value) {
           return refused(value.error(), arg.spot);
         }
-        text = name + "=" + in_quotes(value->text, file_.escape);
+        text = name + "=" + in_quotes(value->text, kEscape);
       }
       line("ARG " + text, instruction.spot.line);
       MESH_CHECK(variables.take({.verb = Verb::Arg, .args = {arg}}));
@@ -180,29 +179,43 @@ class Rewriter {
     return {};
   }
 
-  [[nodiscard]] bool has_new_form(const Instruction& instruction) const {
-    return std::ranges::any_of(instruction.args, [this](const Word& arg) {
-      return mesh::containerfile::has_new_form(arg.text, file_.escape);
-    });
+  /// Whether the builder would read a word otherwise: a form of variable that it does not know, or
+  /// signs that mean something else by another escape character.
+  [[nodiscard]] bool reads_otherwise(std::string_view word) const {
+    return has_new_form(word, file_.escape) || (file_.escape != kEscape && has_escapes(word));
+  }
+
+  [[nodiscard]] bool has_escapes(std::string_view text) const {
+    return std::ranges::any_of(text, [this](char c) { return c == kEscape || c == file_.escape; });
+  }
+
+  [[nodiscard]] bool reads_otherwise(const Instruction& instruction) const {
+    return std::ranges::any_of(instruction.args,
+                               [this](const Word& arg) { return reads_otherwise(arg.text); });
   }
 
   /// An instruction whose words the builder expands: as it is, or with the values put in.
-  Status write_expanded(const Instruction& instruction, const Variables& variables) {
+  Status write_expanded(const Instruction& instruction, const Variables& variables,
+                        const StageState& state) {
     constexpr std::array kExpands{Verb::Env,  Verb::Label,  Verb::Expose, Verb::Stopsignal,
                                   Verb::User, Verb::Volume, Verb::Workdir};
-    if (std::ranges::find(kExpands, instruction.verb) == kExpands.end() ||
-        !has_new_form(instruction)) {
+    if (std::ranges::find(kExpands, instruction.verb) == kExpands.end()) {
+      return write_as_it_is(instruction, state);
+    }
+    if (!reads_otherwise(instruction)) {
       line(instruction.text, instruction.spot.line);
       return {};
     }
     std::string text(verb_name(instruction.verb));
     if (instruction.verb == Verb::Env || instruction.verb == Verb::Label) {
       for (const auto& pair : pairs_of(instruction)) {
-        auto value = variables.value(pair.value);
-        if (!value) {
-          return refused(value.error(), instruction.spot);
+        auto name = reads_otherwise(pair.name) ? quoted_value(pair.name, variables)
+                                               : Result<std::string>(pair.name);
+        auto value = quoted_value(pair.value, variables);
+        if (!name || !value) {
+          return refused(name ? value.error() : name.error(), instruction.spot);
         }
-        text += fmt::format(" {}={}", pair.name, in_quotes(value->text, file_.escape));
+        text += fmt::format(" {}={}", *name, *value);
       }
     } else {
       for (const auto& arg : instruction.args) {
@@ -210,11 +223,36 @@ class Rewriter {
         if (!value) {
           return refused(value.error(), arg.spot);
         }
-        text += " " + (instruction.verb == Verb::Expose ? value->text
-                                                        : in_quotes(value->text, file_.escape));
+        text += " " +
+                (instruction.verb == Verb::Expose ? value->text : in_quotes(value->text, kEscape));
       }
     }
     line(text, instruction.spot.line);
+    return {};
+  }
+
+  static Result<std::string> quoted_value(const std::string& word, const Variables& variables) {
+    MESH_TRY(const auto value, variables.value(word));
+    return in_quotes(value.text, kEscape);
+  }
+
+  /// An instruction whose words nobody expands now.
+  Status write_as_it_is(const Instruction& instruction, const StageState& state) {
+    const bool joins = trimmed(instruction.text).ends_with(kEscape);
+    const bool is_command = instruction.verb == Verb::Cmd || instruction.verb == Verb::Entrypoint;
+    const bool later = instruction.verb == Verb::Onbuild && file_.escape != kEscape &&
+                       has_escapes(instruction.text);
+    if (later || (joins && !is_command)) {
+      return refused({Code::InvalidArgument,
+                      fmt::format("{} has an escape that buildah reads otherwise",
+                                  verb_name(instruction.verb)),
+                      "write it without, or in a file without `# escape=`",
+                      {}},
+                     instruction.spot);
+    }
+    line(joins ? fmt::format("{} {}", verb_name(instruction.verb), command(instruction, state))
+               : instruction.text,
+         instruction.spot.line);
     return {};
   }
 
@@ -226,7 +264,7 @@ class Rewriter {
         continue;  // how the layers are kept, not what is in them
       }
       if (flag.name != "from") {
-        out += " " + flag_text(flag, file_.escape);
+        out += " " + flag_text(flag, kEscape);
       } else if (with_from && flag.value && !flag.value->empty()) {
         const auto origin = origin_of(file_, copy, *flag.value, stage.number);
         if (origin.kind == Origin::Kind::Stage) {
@@ -253,7 +291,7 @@ class Rewriter {
   }
 
   Result<std::string> copy_words(const Instruction& copy, const Variables& variables) {
-    if (!has_new_form(copy)) {
+    if (!reads_otherwise(copy)) {
       return copy.rest;
     }
     std::vector<std::string> words;
@@ -262,7 +300,7 @@ class Rewriter {
       if (!value) {
         return std::unexpected(refused(value.error(), arg.spot).error());
       }
-      words.push_back(escaped(value->text, file_.escape));
+      words.push_back(escaped(value->text, kEscape));
     }
     return json_list(words);
   }
@@ -272,9 +310,8 @@ class Rewriter {
   Status write_copied_heredocs(const Stage& stage, std::size_t index, const Variables& variables,
                                const std::string& start) {
     const auto& copy = stage.instructions[index];
-    const auto& destination = copy.args.back().text;
-    std::string others;
-    std::string files;
+    Instruction others{.args = {}};
+    Instruction files{.args = {}};
     const auto folder = fmt::format("{}-{}", stage.number, index);
     for (std::size_t i = 0; i + 1 < copy.args.size(); ++i) {
       const auto announced = heredoc_word(copy.args[i].text);
@@ -282,21 +319,31 @@ class Rewriter {
                                ? std::ranges::find(copy.heredocs, announced->name, &Heredoc::name)
                                : copy.heredocs.end();
       if (heredoc == copy.heredocs.end()) {
-        others += copy.args[i].text + " ";
+        others.args.push_back(copy.args[i]);
         continue;
       }
       MESH_CHECK(add_heredoc(folder + "/" + heredoc->name, *heredoc, variables, copy.spot));
-      files += folder + "/" + heredoc->name + " ";
+      files.args.push_back({folder + "/" + heredoc->name, copy.spot});
     }
-    if (!others.empty()) {
-      line(start + " " + others + destination, copy.spot.line);
+    if (!others.args.empty()) {
+      MESH_TRY(const auto words, copied_words(others, copy.args.back(), variables));
+      line(start + " " + words, copy.spot.line);
     }
-    if (!files.empty()) {
+    if (!files.args.empty()) {
       MESH_TRY(const auto flags, copy_flags(stage, index, false));
-      line(fmt::format("COPY --from={}{} {}{}", kFilesContext, flags, files, destination),
-           copy.spot.line);
+      MESH_TRY(const auto words, copied_words(files, copy.args.back(), variables));
+      line(fmt::format("COPY --from={}{} {}", kFilesContext, flags, words), copy.spot.line);
     }
     return {};
+  }
+
+  Result<std::string> copied_words(Instruction copy, const Word& destination,
+                                   const Variables& variables) {
+    copy.args.push_back(destination);
+    for (const auto& arg : copy.args) {
+      copy.rest += (copy.rest.empty() ? "" : " ") + arg.text;
+    }
+    return copy_words(copy, variables);
   }
 
   Status add_heredoc(const std::string& path, const Heredoc& heredoc, const Variables& variables,
@@ -320,7 +367,7 @@ class Rewriter {
     return {};
   }
 
-  Result<std::string> run_flags(const Stage& stage, std::size_t index) {
+  Result<std::string> run_flags(const Stage& stage, std::size_t index, const Variables& variables) {
     const auto& run = stage.instructions[index];
     std::string out;
     for (std::size_t i = 0; i < run.flags.size(); ++i) {
@@ -328,46 +375,41 @@ class Rewriter {
       const auto mount = std::ranges::find(run.mounts, i, &Mount::flag);
       if (mount != run.mounts.end()) {
         MESH_TRY(auto value,
-                 mount_value(stage, index, static_cast<std::size_t>(mount - run.mounts.begin())));
-        out += " " + flag_text({"mount", std::move(value), {}}, file_.escape);
+                 mount_value(stage, index, static_cast<std::size_t>(mount - run.mounts.begin()),
+                             variables));
+        out += " " + flag_text({"mount", std::move(value), {}}, kEscape);
       } else if (flag.name == "network" && flag.value != "default") {
-        out += " " + flag_text(flag, file_.escape);
+        out += " " + flag_text(flag, kEscape);
       }
     }
     return out;
   }
 
-  Result<std::string> mount_value(const Stage& stage, std::size_t index, std::size_t number) {
+  Result<std::string> mount_value(const Stage& stage, std::size_t index, std::size_t number,
+                                  const Variables& variables) {
     const auto& run = stage.instructions[index];
     const auto& mount = run.mounts[number];
-    std::string out;
-    for (const auto& field : mount.fields) {
-      std::string text = field;
-      const auto key = field.substr(0, field.find('='));
-      if (key == "from" && !mount.from.empty()) {
-        const auto origin = origin_of(file_, run, mount.from, stage.number);
-        if (origin.kind == Origin::Kind::Image) {
-          MESH_TRY(const auto pinned, pin(ImageUse::Kind::Mount, stage.number, index, number));
-          text = "from=" + pinned.reference;
-        } else if (origin.kind == Origin::Kind::Stage) {
-          text = "from=" + stage_name(origin.stage);
-        } else {
-          continue;  // scratch is what a cache starts with anyway
-        }
-      } else if (key == "size") {
-        text = "tmpfs-" + field;  // buildah's name for it
-      }
-      out += (out.empty() ? "" : ",") +
-             (text.find(',') == std::string::npos ? text : "\"" + text + "\"");
+    const auto origin = origin_of(file_, run, mount.from, stage.number);
+    std::string from;
+    if (origin.kind == Origin::Kind::Image) {
+      MESH_TRY(const auto pinned, pin(ImageUse::Kind::Mount, stage.number, index, number));
+      from = pinned.reference;
+    } else if (origin.kind == Origin::Kind::Stage) {
+      from = stage_name(origin.stage);
     }
-    return out;
+    auto text = mount_text(mount, from, variables, paths_);
+    if (!text) {
+      return std::unexpected(refused(text.error(), run.flags[mount.flag].spot).error());
+    }
+    return text;
   }
 
-  Status write_run(const Stage& stage, std::size_t index, const StageState& state) {
+  Status write_run(const Stage& stage, std::size_t index, const Variables& variables,
+                   const StageState& state) {
     const auto& run = stage.instructions[index];
-    MESH_TRY(auto flags, run_flags(stage, index));
+    MESH_TRY(auto flags, run_flags(stage, index, variables));
     if (run.heredocs.empty()) {
-      line("RUN" + flags + " " + run.rest, run.spot.line);
+      line("RUN" + flags + " " + command(run, state), run.spot.line);
       return {};
     }
     auto words = state.shell;
@@ -388,6 +430,16 @@ class Rewriter {
     return {};
   }
 
+  /// A command as it is written, unless its last sign would join the next line to it.
+  static std::string command(const Instruction& instruction, const StageState& state) {
+    if (!instruction.rest.ends_with(kEscape)) {
+      return instruction.rest;
+    }
+    auto words = state.shell;
+    words.push_back(instruction.rest);
+    return json_list(words);
+  }
+
   /// The command with its here-documents, for the shell to read them.
   static std::string with_heredocs(const Instruction& run) {
     std::string out = run.rest;
@@ -400,6 +452,7 @@ class Rewriter {
   const File& file_;
   const Resolved& resolved_;
   const Pins& pins_;
+  const ContextPaths& paths_;
   std::vector<StageState> states_;
   int broken_ = 0;  // the line of a value that does not fit on one
   Rewritten out_;
@@ -407,11 +460,12 @@ class Rewriter {
 
 }  // namespace
 
-Result<Rewritten> rewrite(const File& file, const Resolved& resolved, const Pins& pins) {
+Result<Rewritten> rewrite(const File& file, const Resolved& resolved, const Pins& pins,
+                          const ContextPaths& paths) {
   if (resolved.target < 0) {
     return fail(Code::InvalidArgument, "the file has no stage to build");
   }
-  return Rewriter(file, resolved, pins).run();
+  return Rewriter(file, resolved, pins, paths).run();
 }
 
 }  // namespace mesh::containerfile

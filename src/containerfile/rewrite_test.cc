@@ -46,7 +46,7 @@ TEST(RewriteTest, PutsTheSameBuildInWordsThatTheBuilderKnows) {
   const RewriteCase cases[] = {
       {"FROM a:1", "FROM r/a:1@d AS mesh-stage-0\n"},
       {"# about\nFROM a AS B\n\nRUN x \\\n # no\n y", "FROM r/a@d AS b\nRUN x  y\n"},
-      {"# escape=`\nFROM a\nRUN x `\ny", "# escape=`\nFROM r/a@d AS mesh-stage-0\nRUN x y\n"},
+      {"# escape=`\nFROM a\nRUN x `\ny", "FROM r/a@d AS mesh-stage-0\nRUN x y\n"},
       {"ARG V=1\nARG W\nFROM a:$V\nARG V",
        "ARG V=\"1\"\nARG W\nFROM r/a:1@d AS mesh-stage-0\nARG V\n"},
       {"FROM a AS no\nFROM b AS yes\nFROM yes\nCOPY --from=1 x y",
@@ -93,6 +93,40 @@ TEST(RewriteTest, PutsTheSameBuildInWordsThatTheBuilderKnows) {
       {"FROM a\nARG F=x.c G=${F%.c}\nCOPY ${G}.h ${F#y} /z/",
        "FROM r/a@d AS mesh-stage-0\nARG F=x.c\nARG G=\"x\"\nCOPY [\"x.h\",\"x.c\",\"/z/\"]\n"},
       {"FROM a\nLABEL p=${PATH/bin/x}", "FROM r/a@d AS mesh-stage-0\nLABEL p=\"/x\"\n"},
+      // words by another escape character: buildah knows the backslash alone
+      {"# escape=`\nFROM a\nENV X=a\\b Y=`$HOME Z=plain\nENV O a\\b `\"\nWORKDIR /w\\d",
+       "FROM r/a@d AS mesh-stage-0\nENV X=\"a\\\\b\" Y=\"\\$HOME\" Z=\"plain\"\nENV O=\"a\\\\b "
+       "\\\"\"\nWORKDIR \"/w\\\\d\"\n"},
+      {"# escape=`\nFROM a\nCOPY file.txt /p\\q/\nLABEL a\\b=c\nEXPOSE 80\nARG A=x\\y",
+       "FROM r/a@d AS mesh-stage-0\nCOPY [\"file.txt\",\"/p\\\\\\\\q/\"]\nLABEL "
+       "\"a\\\\b\"=\"c\"\nEXPOSE 80\nARG A=\"x\\\\y\"\n"},
+      {"# escape=`\nFROM a\nRUN dir C:\\\nCMD a `\nb\\\nENV E=`\nv",
+       "FROM r/a@d AS mesh-stage-0\nRUN [\"/bin/sh\",\"-c\",\"dir C:\\\\\"]\nCMD "
+       "[\"/bin/sh\",\"-c\",\"a b\\\\\"]\nENV E=v\n"},
+      {"# escape=`\nFROM a\nCOPY <<x f /d\\e/\n1\nx",
+       "FROM r/a@d AS mesh-stage-0\nCOPY [\"f\",\"/d\\\\\\\\e/\"]\nCOPY --from=mesh-files "
+       "[\"0-0/x\",\"/d\\\\\\\\e/\"]\n0-0/x = 1\n\n"},
+      {"# escape=`\nFROM a\n\nONBUILD RUN a\\b",
+       "4: ONBUILD has an escape that buildah reads otherwise"},
+      {"# escape=`\nFROM a\nHEALTHCHECK CMD a\\",
+       "3: HEALTHCHECK has an escape that buildah reads otherwise"},
+      // mounts: variables replaced, no path that leads elsewhere, no field within a field
+      {"FROM a\nARG S=x/../../y T=cache\nRUN --mount=source=$S,target=/m z",
+       "FROM r/a@d AS mesh-stage-0\nARG S=x/../../y\nARG T=cache\nRUN "
+       "--mount=source=/y,target=/m z\n"},
+      {"FROM a\nRUN --mount=type=cache,id=go,target=/m z",
+       "FROM r/a@d AS mesh-stage-0\nRUN --mount=type=cache,id=go,target=/m z\n"},
+      {"FROM a\nARG I=../..\nRUN --mount=TYPE=cache,ID=$I/x,target=/m z",
+       "FROM r/a@d AS mesh-stage-0\nARG I=../..\nRUN --mount=type=cache,id=mesh-"
+       "9cdf6a50100a862e14286c7a334296daf7da8b45d48e20302424ca729b62a31a,target=/m z\n"},
+      {"FROM a\nRUN --mount=type=bind,'\"source=x,source=vf\"',target=/m z",
+       "2: `source=x,source=vf` of --mount has a sign that the builder reads otherwise"},
+      {"FROM a\nARG X=0700,source=vf\nRUN --mount=type=tmpfs,mode=$X,target=/m z",
+       "3: `mode=0700,source=vf` of --mount has a sign that the builder reads otherwise"},
+      {"FROM a\nARG T=bind\nRUN --mount=type=$T,source=vf,target=/m z",
+       "3: the type of a mount is a variable"},
+      {"FROM a\nRUN --mount=type=secret,source=T z",
+       "FROM r/a@d AS mesh-stage-0\nRUN --mount=type=secret,id=T z\n"},
       {"FROM a\nRUN echo ${X#y}", "FROM r/a@d AS mesh-stage-0\nRUN echo ${X#y}\n"},
   };
   for (const auto& one : cases) {
@@ -125,6 +159,47 @@ TEST(RewriteTest, PlatformsOfStagesAreKept) {
       "FROM --platform=linux/amd64 r/a@d AS b\nFROM r/c@d AS mesh-stage-1\nCOPY --from=b x y\n");
 }
 
+TEST(RewriteTest, ThePlatformIsThatOfTheLastFrom) {
+  const auto file = parse("FROM --platform=linux/arm64 a AS b\nFROM c AS d\nFROM b");
+  const auto resolved = resolve(file, {});
+  EXPECT_EQ(resolved.platform(), "linux/arm64");
+  EXPECT_EQ(rewritten("FROM --platform=linux/arm64 a AS b\nFROM c AS d\nFROM b\nCOPY --from=d x y"),
+            "FROM r/a@d AS b\nFROM --platform=linux/amd64 r/c@d AS d\nFROM b AS "
+            "mesh-stage-2\nCOPY --from=d x y\n");
+}
+
+TEST(RewriteTest, PathsOfTheContextAreWhatTheyAreSaidToBe) {
+  const auto file = parse("FROM a AS s\n\nRUN --mount=source=./v//f,target=/m z");
+  const auto resolved = resolve(file, {});
+  std::string asked;
+  const auto found = [&](const std::string& path) -> mesh::Result<std::string> {
+    asked = path;
+    return "real/f";
+  };
+  EXPECT_NE(rewrite(file, resolved, pinned, found)->text.find("source=/real/f,target=/m"),
+            std::string::npos);
+  EXPECT_EQ(asked, "v/f");
+  const auto leaves = [](const std::string&) -> mesh::Result<std::string> {
+    return mesh::fail(mesh::Code::InvalidArgument, "it leaves");
+  };
+  const auto refused = rewrite(file, resolved, pinned, leaves);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "it leaves");
+  EXPECT_EQ(refused.error().place.line, 3);
+}
+
+TEST(MountTextTest, CachesHaveNamesThatAreNoPaths) {
+  EXPECT_EQ(cache_name("npm-1.2_x"), "npm-1.2_x");
+  for (const char* id : {"", ".", "..", "a/b", "../../../victim", "/root/.cache", "-x", "a b"}) {
+    const auto name = cache_name(id);
+    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-"), std::string::npos)
+        << id;
+    EXPECT_EQ(name.substr(0, 5), "mesh-");
+    EXPECT_EQ(cache_name(id), name);
+  }
+  EXPECT_NE(cache_name("a/b"), cache_name("a/c"));
+}
+
 std::string limits(std::string_view text, BuilderVersion version = {}) {
   const auto file = parse(text);
   EXPECT_FALSE(file.has_errors()) << text;
@@ -155,6 +230,13 @@ TEST(LimitsTest, SaysByLineWhatTheBuilderCannotRead) {
       {"FROM a\nRUN --mount=target=/x,rw z", ""},
       {"FROM a\nRUN --mount=target=/x,rw z\nCOPY q r", "2:5 builder-cannot\n"},
       {"FROM a\nRUN --mount=target=/x,from=i,rw z", "2:5 builder-cannot\n"},
+      {"FROM a\nRUN --mount=target=/x,from=i,source=/. z", ""},
+      {"FROM a\nRUN --mount=target=/x,from=i,source=/root2 z", "2:5 builder-cannot\n"},
+      {"FROM a\nARG S\nRUN --mount=target=/x,from=i,source=$S z", "3:5 builder-cannot\n"},
+      {"FROM a AS s\nFROM a\nRUN --mount=type=cache,from=s,source=/esc,target=/m z",
+       "3:5 builder-cannot\n"},
+      {"FROM a\nRUN --mount=type=$T,target=/x z", "2:5 builder-cannot\n"},
+      {"FROM a AS s\nRUN --mount=target=/x,rw z\nFROM s\nCOPY q r", "2:5 builder-cannot\n"},
       {"FROM a\nHEALTHCHECK --start-interval=1s CMD x", "2:13 builder-cannot\n"},
       {"FROM a AS s\nONBUILD RUN x\nFROM s", "2:1 builder-cannot\n"},
       {"FROM a AS s\nCOPY --parents x y\nFROM b", ""},
@@ -162,6 +244,7 @@ TEST(LimitsTest, SaysByLineWhatTheBuilderCannotRead) {
   for (const auto& one : cases) {
     EXPECT_EQ(limits(one.text), one.out) << one.text;
   }
+  EXPECT_EQ(limits("FROM a\nRUN --mount=target=/x,from=i,source=/y z", {1, 39}), "");
   EXPECT_EQ(limits("FROM a\nCOPY --exclude=x --parents y z\nRUN --network=none x", {1, 41}), "");
 }
 

@@ -195,7 +195,23 @@ class InputReader {
       if (input.platforms.size() == 1 || input.platforms.front().problems.empty()) {
         add(input, input.platforms.back().problems);
       }
+      if (!build.platforms.empty()) {
+        check_platform(input, input.platforms.back());
+      }
     }
+  }
+
+  /// Where the component says what it is built for, the last FROM must not say otherwise.
+  void check_platform(const BuildInput& input, const containerfile::Resolved& resolved) {
+    if (resolved.target < 0 || resolved.platform() == resolved.settings.platform) {
+      return;
+    }
+    const auto& from = input.file.stages[static_cast<std::size_t>(resolved.target)].from;
+    out_.problems.push_back(
+        {Severity::Error, "other-platform",
+         fmt::format("the image would be of {}, and `platforms` asks for {}", resolved.platform(),
+                     resolved.settings.platform),
+         "take --platform from this FROM, or name that platform alone", input.place(from.spot)});
   }
 
   const model::Files& files_;

@@ -289,7 +289,7 @@ class BuildRun {
     MESH_CHECK(held.front());
     std::vector<std::string> platforms;
     for (const auto& resolved : input.platforms) {
-      platforms.push_back(resolved.settings.platform);
+      platforms.push_back(resolved.platform());
     }
     MESH_CHECK(state_.inventory.record_built({input.module->name.text(),
                                               input.component->name.text(),

@@ -173,7 +173,7 @@ class ComponentBuilder {
     job.args = input_.component->build->args;
     job.secrets = secret_files_;
     job.secret_values = secret_values_;
-    job.platform = resolved.settings.platform;
+    job.platform = resolved.platform();
     job.cache_layers = !cache_would_be_stale(input_.file);
     job.log = log();
     job.timeout = places_.timeout;
