@@ -23,6 +23,10 @@ constexpr os::Milliseconds kShort{60'000};
 constexpr os::Milliseconds kTransfer{1'800'000};
 constexpr std::size_t kMostOutput = std::size_t{4} << 20U;
 
+/// buildah says so of arguments that it adds by itself; Mesh gives those that are used, and `mesh
+/// check` names the others.
+constexpr const char* kUnusedArguments = "[Warning] one or more build args were not consumed";
+
 /// A name that nobody in this process has had.
 std::string unique_name(std::string_view prefix) {
   static std::atomic<unsigned> count{0};
@@ -72,6 +76,12 @@ BaseConfig read_config(const nlohmann::json& config) {
   if (const auto shell = config.find("Shell"); shell != config.end() && shell->is_array()) {
     for (const auto& item : *shell) {
       out.shell.push_back(item.is_string() ? item.get<std::string>() : std::string());
+    }
+  }
+  if (const auto triggers = config.find("OnBuild");
+      triggers != config.end() && triggers->is_array()) {
+    for (const auto& item : *triggers) {
+      out.triggers.push_back(item.is_string() ? item.get<std::string>() : std::string());
     }
   }
   out.needs_docker_format =
@@ -253,7 +263,13 @@ Result<BaseConfig> Buildah::pull(const std::string& reference, const std::string
     words.push_back(std::move(flag));
   }
   words.push_back(reference);
-  MESH_CHECK(ask(std::move(words), fmt::format("bringing {} to the builder", reference)));
+  auto pulled = ask(std::move(words), fmt::format("bringing {} to the builder", reference));
+  if (!pulled) {
+    auto error = std::move(pulled).error();
+    error.code =
+        error.code == Code::Unavailable && is_damage(error.message) ? Code::Corrupt : error.code;
+    return std::unexpected(std::move(error));
+  }
   MESH_TRY(const auto shown,
            ask({"inspect", "--type", "image", reference}, "looking at " + reference));
   const auto parsed = nlohmann::json::parse(shown, nullptr, /*allow_exceptions=*/false);
@@ -309,6 +325,7 @@ Result<Buildah::Built> Buildah::build(const BuildJob& job) const {
   options.directory = settings_.folder;
   options.log = job.log;
   options.secrets = job.secret_values;
+  options.left_out = kUnusedArguments;
   options.timeout = job.timeout;
   options.stop_fd = settings_.stop_fd;
   options.on_line = [&](std::string_view line) {
@@ -319,7 +336,7 @@ Result<Buildah::Built> Buildah::build(const BuildJob& job) const {
   };
   auto done = run_logged(options);
   if (!done) {
-    return within("building " + job.name, std::move(done).error());
+    return std::unexpected(std::move(done).error());
   }
   if (!done->status.ok()) {
     return Built{{}, watcher.failure(done->status.text(), std::move(done->last_lines))};

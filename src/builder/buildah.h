@@ -30,7 +30,8 @@ struct BuildahSettings {
 struct BaseConfig {
   std::map<std::string, std::string> env{};
   std::vector<std::string> shell{};
-  bool needs_docker_format = false;  // HEALTHCHECK, ONBUILD, SHELL: kept by no other
+  bool needs_docker_format = false;     // HEALTHCHECK, ONBUILD, SHELL: kept by no other
+  std::vector<std::string> triggers{};  // of ONBUILD: what a FROM of it runs
 };
 
 /// One image to build, for one platform.
@@ -72,7 +73,7 @@ class Buildah {
   [[nodiscard]] containerfile::BuilderVersion version() const { return version_; }
 
   /// Brings an image of the registry into the storage and reads its configuration. Errors:
-  /// Unavailable, Interrupted, Timeout.
+  /// Unavailable, Corrupt (the registry does not give back what it holds), Interrupted, Timeout.
   [[nodiscard]] Result<BaseConfig> pull(const std::string& reference,
                                         const std::string& platform) const;
 

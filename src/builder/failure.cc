@@ -1,7 +1,10 @@
 #include "builder/failure.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +20,21 @@ std::string packed(std::string_view text) {
   std::string out;
   std::ranges::copy_if(text, std::back_inserter(out), [](char c) { return c != ' ' && c != '\t'; });
   return out;
+}
+
+/// What buildah's copier means by `lstat "/link"("/target"): …: no such file or directory`.
+std::optional<std::string> dangling_link(std::string_view text) {
+  constexpr std::string_view kMissing = ": no such file or directory";
+  const auto start = text.rfind("lstat \"/");
+  const auto middle = text.find("\"(\"/", start);
+  const auto end = middle == std::string_view::npos ? middle : text.find("\")", middle + 4);
+  if (start == std::string_view::npos || end == std::string_view::npos ||
+      !text.ends_with(kMissing)) {
+    return std::nullopt;
+  }
+  return fmt::format("{} is a link to {}, which is not there",
+                     printable(text.substr(start + 8, middle - start - 8)),
+                     printable(text.substr(middle + 4, end - middle - 4)));
 }
 
 bool read_number(std::string_view& text, int& out) {
@@ -58,11 +76,29 @@ BuildFailure StepWatcher::failure(const std::string& status,
   const auto instruction = colon == std::string::npos ? std::string() : step_.substr(colon + 2);
   out.line = instruction.empty() ? 0 : line_of(instruction);
   const auto cause = error_.rfind(": ");
-  const auto last = cause == std::string::npos ? error_ : error_.substr(cause + 2);
+  const auto last = dangling_link(error_).value_or(
+      cause == std::string::npos ? error_ : error_.substr(cause + 2));
   out.message = instruction.empty() ? (error_.empty() ? status : error_)
                                     : fmt::format("{}: {}", printable(instruction, 200),
                                                   last.empty() ? status : last);
   return out;
+}
+
+bool is_damage(std::string_view text) {
+  constexpr std::array<std::string_view, 12> kSigns{"registry 404",
+                                                    "manifest unknown",
+                                                    "blob unknown",
+                                                    "name unknown",
+                                                    "flate: corrupt",
+                                                    "gzip: invalid",
+                                                    "invalid tar header",
+                                                    "unexpected EOF",
+                                                    "magic number mismatch",
+                                                    "igest did not match",
+                                                    "does not match config's DiffID",
+                                                    "does not match digest"};
+  return std::ranges::any_of(
+      kSigns, [&](std::string_view sign) { return text.find(sign) != std::string_view::npos; });
 }
 
 std::optional<containerfile::BuilderVersion> read_version(std::string_view text) {

@@ -29,6 +29,9 @@ class StepWatcher {
   std::string error_;
 };
 
+/// Whether what a pull failed with says that the registry lost or damaged what it holds.
+[[nodiscard]] bool is_damage(std::string_view text);
+
 /// The version in `buildah version 1.28.2 (image-spec …)`.
 [[nodiscard]] std::optional<containerfile::BuilderVersion> read_version(std::string_view text);
 

@@ -30,6 +30,9 @@ class Lines {
   Lines(os::LogFile log, const LoggedOptions& options) : log_(std::move(log)), options_(options) {}
 
   void take(std::string_view raw) {
+    if (!options_.left_out.empty() && raw.starts_with(options_.left_out)) {
+      return;
+    }
     const auto line = redacted(raw, options_.secrets);
     (void)log_.write(line + "\n");  // a full disk must not end a build
     {

@@ -17,6 +17,7 @@ struct LoggedOptions {
   std::string directory{};
   std::string log{};                   // appended to; at most two files of 4 MiB
   std::vector<std::string> secrets{};  // never reach the log or a caller: `***` stands for each
+  std::string left_out{};              // lines that begin so are dropped; empty: none
   os::Milliseconds timeout{};
   int stop_fd = -1;
   std::function<void(std::string_view line)> on_line{};  // on another thread, one at a time

@@ -87,6 +87,27 @@ TEST(StepWatcherTest, ReadsVersions) {
   EXPECT_FALSE(read_version("buildah version x").has_value());
 }
 
+TEST(StepWatcherTest, NamesALinkToNothing) {
+  containerfile::Rewritten rewritten;
+  StepWatcher watcher(rewritten);
+  watcher.take("STEP 2/3: COPY dang /x");
+  watcher.take(
+      R"(Error: building at STEP "COPY dang /x": reading "/c/dang": error during bulk transfer: )"
+      R"(copier: get: lstat "/dang"("/nowhere"): lstat /nowhere: no such file or directory)");
+  EXPECT_EQ(watcher.failure("exit code 1", {}).message,
+            "COPY dang /x: dang is a link to nowhere, which is not there");
+}
+
+TEST(PullTest, TellsWhatARegistryLostFromOneThatIsNotThere) {
+  for (const char* text :
+       {"copying system image: fetching blob: invalid status code from registry 404 (Not Found)",
+        "storing blob: flate: corrupt input before offset 5",
+        "reading manifest: manifest unknown"}) {
+    EXPECT_TRUE(is_damage(text)) << text;
+  }
+  EXPECT_FALSE(is_damage("pinging container registry: dial tcp: connect: connection refused"));
+}
+
 TEST(LoggedRunTest, KeepsTheOutputWithoutSecrets) {
   const auto dir = os::make_temp_dir(::testing::TempDir(), "logged-").value();
   std::vector<std::string> seen;

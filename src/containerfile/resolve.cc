@@ -398,6 +398,30 @@ Origin origin_of(const File& file, const Instruction& instruction, const std::st
   return {Origin::Kind::Image, 0, from};
 }
 
+std::map<std::string, std::string> used_args(const File& file, const Resolved& resolved) {
+  std::map<std::string, std::string> out;
+  const auto take = [&](const Instruction& instruction) {
+    for (const auto& arg : instruction.verb == Verb::Arg ? instruction.args : std::vector<Word>()) {
+      const auto given = resolved.settings.args.find(arg.text.substr(0, arg.text.find('=')));
+      if (given != resolved.settings.args.end()) {
+        out.insert(*given);
+      }
+    }
+  };
+  std::ranges::for_each(file.globals, take);
+  for (const auto& stage : file.stages) {
+    if (resolved.stages[static_cast<std::size_t>(stage.number)].needed) {
+      std::ranges::for_each(stage.instructions, take);
+    }
+  }
+  for (const auto& given : resolved.settings.args) {
+    if (is_predefined(given.first)) {
+      out.insert(given);
+    }
+  }
+  return out;
+}
+
 Resolved resolve(const File& file, const Settings& settings) {
   return Resolver(file, settings).run();
 }

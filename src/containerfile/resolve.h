@@ -67,6 +67,10 @@ struct Resolved {
 [[nodiscard]] Origin origin_of(const File& file, const Instruction& instruction,
                                const std::string& from, int stage);
 
+/// Those of the settings' arguments that the target's stages declare, or that need no ARG.
+[[nodiscard]] std::map<std::string, std::string> used_args(const File& file,
+                                                           const Resolved& resolved);
+
 /// `os/arch` or `os/arch/variant` in its usual spelling (`aarch64` is `arm64`, `linux/arm64/v8` is
 /// `linux/arm64`); nothing where it is none.
 [[nodiscard]] std::optional<std::string> normal_platform(std::string_view text);

@@ -26,6 +26,21 @@ std::string images_of(std::string_view text, const Settings& settings = {}) {
   return out;
 }
 
+TEST(ResolveTest, ATargetIsANameOrANumber) {
+  const auto file = parse("FROM a AS b\nFROM c\nFROM d AS 7up");
+  EXPECT_EQ(resolve(file, {.target = "B"}).target, 0);
+  EXPECT_EQ(resolve(file, {.target = "1"}).target, 1);
+  EXPECT_EQ(resolve(file, {.target = "3"}).problems.front().code, "unknown-target");
+}
+
+TEST(ResolveTest, ArgumentsAreThoseThatTheTargetDeclares) {
+  const auto file = parse("ARG G\nFROM a AS x\nARG X=1\nFROM b\nARG Y Z");
+  const Settings settings{
+      .args = {{"G", "1"}, {"X", "2"}, {"Y", "3"}, {"N", "4"}, {"HTTP_PROXY", "5"}}};
+  EXPECT_EQ(used_args(file, resolve(file, settings)),
+            (std::map<std::string, std::string>{{"G", "1"}, {"Y", "3"}, {"HTTP_PROXY", "5"}}));
+}
+
 struct ImagesCase {
   const char* text;
   const char* images;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -70,6 +71,14 @@ class InputReader {
       return;
     }
     input.context = location_.root + (context->empty() ? "" : "/" + *context);
+    if (!is_inside(input.context, module.path)) {
+      problem(
+          "outside-context",
+          fmt::format("the build context {} is a link that leads out of the folder of mesh.toml",
+                      printable(build.context)),
+          "a context is a folder of the directory that holds mesh.toml");
+      return;
+    }
     const auto path = find_file(module, build, *context);
     if (!path) {
       return;
@@ -84,6 +93,18 @@ class InputReader {
   }
 
  private:
+  /// Whether a folder is, by its links, below mesh.toml, or in the module's folder where that one
+  /// is a link itself.
+  [[nodiscard]] bool is_inside(const std::string& folder, const std::string& module) const {
+    const auto inside = [&](const std::string& parent) {
+      std::error_code error;
+      const auto real = std::filesystem::canonical(folder, error);
+      const auto top = error ? std::filesystem::path() : std::filesystem::canonical(parent, error);
+      return !error && std::ranges::mismatch(top, real).in1 == top.end();
+    };
+    return inside(location_.root) || inside(location_.root + "/" + module);
+  }
+
   [[nodiscard]] std::string shown_path(const std::string& path) const {
     return path.empty() ? "." : location_.shown_prefix + path;
   }
@@ -207,11 +228,11 @@ class InputReader {
       return;
     }
     const auto& from = input.file.stages[static_cast<std::size_t>(resolved.target)].from;
-    out_.problems.push_back(
-        {Severity::Error, "other-platform",
-         fmt::format("the image would be of {}, and `platforms` asks for {}", resolved.platform(),
-                     resolved.settings.platform),
-         "take --platform from this FROM, or name that platform alone", input.place(from.spot)});
+    out_.problems.push_back({Severity::Error, "other-platform",
+                             fmt::format("the image would be of {}, and `platforms` asks for {}",
+                                         resolved.platform(), resolved.settings.platform),
+                             "take --platform from this FROM, or name that platform alone",
+                             input.place(from.spot)});
   }
 
   const model::Files& files_;

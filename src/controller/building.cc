@@ -13,6 +13,7 @@
 #include "builder/buildah.h"
 #include "builder/context.h"
 #include "controller/base_images.h"
+#include "controller/build_leftovers.h"
 #include "controller/component_build.h"
 #include "controller/disk_files.h"
 #include "controller/image_ledger.h"
@@ -22,6 +23,7 @@
 #include "controller/registry_link.h"
 #include "os/files.h"
 #include "os/lock.h"
+#include "os/timed_stop.h"
 
 namespace mesh::controller {
 
@@ -53,6 +55,8 @@ class BuildRun {
       return std::move(out_);
     }
     MESH_TRY(const auto lock, take_lock());
+    sweep_builder(folder());
+    wait_for("the mesh's registry " + own_);
     MESH_CHECK(reach_registry(state_, mesh_, location_.root, options_.stop_fd));
     MESH_CHECK(mirror_.reach());
     MESH_CHECK(inputs_.empty() ? bring_bases() : build_inputs());
@@ -62,7 +66,19 @@ class BuildRun {
     return std::move(out_);
   }
 
+  /// What it is at, for whoever ends it early: `the mesh's registry 127.0.0.1:5000`. Not while
+  /// `run` goes on.
+  [[nodiscard]] std::string waited_for() const {
+    std::vector<std::string> at;
+    for (const auto& [name, line] : at_work_) {
+      at.push_back(name + " (" + line + ")");
+    }
+    return at.empty() ? waiting_ : join(at, ", ");
+  }
+
  private:
+  void wait_for(std::string what) { waiting_ = std::move(what); }
+
   registry::MirrorOptions mirroring() {
     auto options = mirror_options(mesh_, location_.root, location_.state);
     options.stop_fd = options_.stop_fd;
@@ -81,6 +97,7 @@ class BuildRun {
   }
 
   Status build_inputs() {
+    wait_for("buildah");
     MESH_TRY(const auto builder, builder::Buildah::open(buildah_settings()));
     for (auto& problem : check_builder(inputs_, builder.version())) {
       out_.problems.push_back(std::move(problem));
@@ -89,7 +106,9 @@ class BuildRun {
       return {};
     }
     MESH_CHECK(bring_bases());
+    wait_for("the mesh's registry " + own_);
     MESH_CHECK(find_work());
+    wait_for("buildah");
     MESH_CHECK(build_all(builder));
     return record();
   }
@@ -123,6 +142,7 @@ class BuildRun {
     }
     MESH_TRY(auto lock, read_lock(location_));
     const auto before = lock;
+    wait_for("the bases, of upstream or the mesh's registry " + own_);
     MESH_CHECK(bases_.bring(lock, options_.update, out_.report.notes));
     MESH_CHECK(report_images());
     if (options_.modules.empty()) {
@@ -226,6 +246,10 @@ class BuildRun {
         out.pins[{use.text, use.platform}] = *pinned;
         MESH_TRY(const auto digest, bases_.digest(use.text));
         out.bases.push_back(base_line(use, digest));
+        MESH_TRY(const auto reference, oci::Reference::parse(use.text));
+        MESH_TRY(const auto repository, repository_of_image(own_, reference));
+        MESH_TRY(const auto parsed, oci::Digest::parse(digest));
+        out.mirror_words[use.text] = reference.pinned(parsed) + " " + repository.text();
       }
     }
     return {};
@@ -241,11 +265,16 @@ class BuildRun {
         const auto name = work_[at].input->name();
         const auto tell = [&](std::string_view line) {
           const std::lock_guard lock(saying);
+          at_work_[name] = printable(line, 200);
           say_(name + ": " + std::string(line));
         };
         results_[at] = build_component(
             work_[at], builder,
             {folder(), location_.in_state("log"), options_.timeout, options_.stop_fd}, tell);
+        if (results_[at]) {
+          const std::lock_guard lock(saying);
+          at_work_.erase(name);
+        }
       }
     };
     std::vector<std::thread> threads;
@@ -338,6 +367,8 @@ class BuildRun {
   std::vector<BuildInput> inputs_;
   std::vector<ComponentBuild> work_;
   std::vector<Result<ComponentResult>> results_;
+  std::string waiting_;
+  std::map<std::string, std::string> at_work_;  // components that are built, and their last lines
   BuildOutcome out_;
 };
 
@@ -347,7 +378,18 @@ Result<BuildOutcome> build(inventory::State& state, const Location& location,
                            const model::Mesh& mesh, const BuildOptions& options,
                            const registry::Services& services, registry::Progress& progress,
                            const Say& say) {
-  return BuildRun(state, location, mesh, options, services, progress, say).run();
+  MESH_TRY(const auto stop, os::TimedStop::make(options.stop_fd, options.timeout));
+  auto timed = options;
+  timed.stop_fd = stop.descriptor();
+  BuildRun building(state, location, mesh, timed, services, progress, say);
+  auto out = building.run();
+  if (!out && out.error().code == Code::Interrupted && stop.timed_out()) {
+    return fail(Code::Timeout,
+                fmt::format("the build did not end within {} s: it was waiting for {}",
+                            options.timeout.count() / 1000, building.waited_for()),
+                "--timeout gives it longer");
+  }
+  return out;
 }
 
 }  // namespace mesh::controller

@@ -20,9 +20,9 @@ struct BuildOptions {
   std::vector<std::string> modules;  // those alone; empty: all
   bool update = false;               // ask upstream what tags mean now, and move mesh.lock
   bool images = false;               // bring the images that components name, too
-  os::Milliseconds timeout{};        // of one component's build
-  int stop_fd = -1;
-  std::size_t at_once = 2;  // builds side by side
+  os::Milliseconds timeout{};        // of all of it
+  int stop_fd = -1;                  // readable: the operator wants it ended
+  std::size_t at_once = 2;           // builds side by side
   std::string program = "buildah";
 };
 
@@ -61,7 +61,8 @@ struct BuildOutcome {
 /// Builds the components whose inputs changed, on bases that the mesh's registry holds by digest;
 /// see docs/build.md. What is built is pushed, and recorded in the inventory. `say` may be called
 /// from several threads, never at once. Errors: NotFound and Unsupported (buildah), Conflict
-/// (another build runs), Unavailable (the registry, or a base that is not held), Interrupted.
+/// (another build runs), Unavailable (the registry, or a base that is not held), Interrupted,
+/// Timeout (naming what it was waiting for).
 [[nodiscard]] Result<BuildOutcome> build(inventory::State& state, const Location& location,
                                          const model::Mesh& mesh, const BuildOptions& options,
                                          const registry::Services& services,

@@ -3,12 +3,16 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "builder/context.h"
 #include "builder/logged_run.h"
+#include "controller/build_leftovers.h"
 #include "os/files.h"
 
 namespace mesh::controller {
@@ -16,29 +20,6 @@ namespace mesh::controller {
 namespace {
 
 constexpr mode_t kProgram = 0755;
-
-/// A folder that goes with the object.
-class WorkFolder {
- public:
-  static Result<WorkFolder> make(const std::string& parent, const std::string& prefix) {
-    MESH_TRY(auto path, os::make_temp_dir(parent, prefix));
-    return WorkFolder(std::move(path));
-  }
-  WorkFolder(WorkFolder&& other) noexcept : path_(std::exchange(other.path_, {})) {}
-  WorkFolder& operator=(WorkFolder&&) = delete;
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  ~WorkFolder() {
-    if (!path_.empty()) {
-      (void)os::remove_tree(path_);
-    }
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  explicit WorkFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 /// Whether a step's result depends on files that buildah's cache does not look at.
 bool cache_would_be_stale(const containerfile::File& file) {
@@ -61,6 +42,37 @@ bool cache_would_be_stale(const containerfile::File& file) {
   return false;
 }
 
+/// Whether a RUN may change the copy of the context.
+bool writes_context(const containerfile::File& file) {
+  return std::ranges::any_of(file.stages, [](const auto& stage) {
+    return std::ranges::any_of(stage.instructions, [](const auto& instruction) {
+      return std::ranges::any_of(instruction.mounts, [](const auto& mount) {
+        return mount.type == "bind" && mount.writable && mount.from.empty();
+      });
+    });
+  });
+}
+
+/// The first word of a step that is a link of the context to nothing, and what it leads to; empty
+/// where there is none. What buildah says of one is "broken pipe", now and then.
+std::string dangling_link(const std::string& step, const std::string& context) {
+  for (const auto part : split(step, ' ')) {
+    std::string word(part);
+    std::erase_if(
+        word, [](char c) { return std::string_view("[]\",").find(c) != std::string_view::npos; });
+    const auto path = std::filesystem::path(context) / std::filesystem::path(word).relative_path();
+    std::error_code error;
+    const auto target = std::filesystem::read_symlink(path, error);
+    const auto full = target.is_absolute() ? std::filesystem::path(context) / target.relative_path()
+                                           : path.parent_path() / target;
+    if (!error && !word.empty() && !os::exists(full.string())) {
+      return fmt::format("{} is a link to {}, which is not in the build context", printable(word),
+                         printable(target.string()));
+    }
+  }
+  return {};
+}
+
 class ComponentBuilder {
  public:
   ComponentBuilder(const ComponentBuild& work, const builder::Buildah& builder,
@@ -71,27 +83,24 @@ class ComponentBuilder {
     MESH_CHECK(os::make_private_dir(places_.folder + "/work"));
     MESH_CHECK(os::make_private_dir(places_.logs));
     MESH_TRY(const auto folder, WorkFolder::make(places_.folder + "/work", "build-"));
-    // Values are on no disk where there is memory to hold them.
+    // buildah makes copies of its own beside the containers of its storage for as long as a RUN
+    // goes on. What a kill leaves of either the next build removes.
     MESH_TRY(const auto secret_folder,
-             WorkFolder::make(os::exists("/dev/shm") ? "/dev/shm" : places_.folder + "/work",
-                              "mesh-build-"));
+             WorkFolder::make(secrets_parent(places_.folder), kSecretsPrefix));
     MESH_CHECK(write_secrets(secret_folder.path()));
-    MESH_TRY(const auto staged,
-             builder::stage_context(input_.context, input_.ignore, folder.path() + "/context",
-                                    places_.stop_fd));
-    if (staged.digest != work_.context) {
-      return fail(Code::Conflict, "the files changed while they were read", "build again");
-    }
-    for (const auto& path : staged.left_out) {
-      tell_(printable(path) + " is neither a file nor a folder nor a link, and left out");
-    }
+    keep_last_log();
+    std::string context = folder.path() + "/context";
+    MESH_CHECK(stage(context, true));
     std::vector<std::string> images;
     for (std::size_t i = 0; i < input_.platforms.size(); ++i) {
-      MESH_TRY(auto built,
-               build_platform(input_.platforms[i], fmt::format("{}/{}", folder.path(), i),
-                              folder.path() + "/context"));
+      if (i > 0 && writes_context(input_.file)) {
+        context = fmt::format("{}/context-{}", folder.path(), i);
+        MESH_CHECK(stage(context, false));
+      }
+      MESH_TRY(auto built, build_platform(input_.platforms[i],
+                                          fmt::format("{}/{}", folder.path(), i), context));
       if (built.failure) {
-        return failed(std::move(*built.failure));
+        return failed(std::move(*built.failure), context);
       }
       images.push_back(std::move(built.image));
     }
@@ -99,6 +108,25 @@ class ComponentBuilder {
   }
 
  private:
+  /// The context as it was hashed, in a folder that is made.
+  Status stage(const std::string& into, bool tell) {
+    MESH_TRY(const auto staged,
+             builder::stage_context(input_.context, input_.ignore, into, places_.stop_fd));
+    if (staged.digest != work_.context) {
+      return fail(Code::Conflict, "the files changed while they were read", "build again");
+    }
+    for (const auto& path : tell ? staged.left_out : std::vector<std::string>()) {
+      tell_(printable(path) + " is neither a file nor a folder nor a link, and left out");
+    }
+    return {};
+  }
+
+  /// A log is of one build; the one before is kept beside it.
+  void keep_last_log() const {
+    std::error_code error;  // there may be none
+    std::filesystem::rename(log(), log() + ".1", error);
+  }
+
   Status write_secrets(const std::string& folder) {
     for (const auto& [name, value] : work_.secrets) {
       const auto path = folder + "/" + name;
@@ -121,15 +149,23 @@ class ComponentBuilder {
     for (const auto& use : resolved.images) {
       const auto& reference = work_.pins.at({use.text, use.platform});
       if (!configs.contains(reference)) {
-        MESH_TRY(configs[reference], builder_.pull(reference, use.platform));
+        auto pulled = builder_.pull(reference, use.platform);
+        if (!pulled) {
+          return std::unexpected(pull_error(use, std::move(pulled).error()));
+        }
+        configs[reference] = *std::move(pulled);
       }
+      MESH_CHECK(check_triggers(use, configs.at(reference)));
     }
     const auto pins = [&](const containerfile::ImageUse& use) {
       const auto& reference = work_.pins.at({use.text, use.platform});
       const auto& config = configs.at(reference);
       return containerfile::PinnedImage{reference, config.env, config.shell};
     };
-    auto rewritten = containerfile::rewrite(input_.file, resolved, pins);
+    const auto paths = [&](const std::string& path) {
+      return builder::find_in_context(context, path);
+    };
+    auto rewritten = containerfile::rewrite(input_.file, resolved, pins, paths);
     if (!rewritten) {
       auto error = std::move(rewritten).error();
       error.place = input_.place({error.place.line, error.place.column});
@@ -144,6 +180,34 @@ class ComponentBuilder {
     MESH_CHECK(write_files(job, folder));
     fill(job, resolved, context);
     return builder_.build(job);
+  }
+
+  [[nodiscard]] Error pull_error(const containerfile::ImageUse& use, Error error) const {
+    error.place = input_.place(use.spot);
+    const auto words = work_.mirror_words.find(use.text);
+    if (error.code == Code::Corrupt && words != work_.mirror_words.end()) {
+      error.message = "the mesh's registry does not give back what it holds of " +
+                      printable(use.text) + ": " + error.message;
+      error.hint = fmt::format("`mesh mirror {} --verify` fetches again what is gone or damaged",
+                               words->second);
+    }
+    return error;
+  }
+
+  /// What a base's ONBUILD mounts nobody has looked at.
+  [[nodiscard]] Status check_triggers(const containerfile::ImageUse& use,
+                                      const builder::BaseConfig& config) const {
+    const auto mounts = [](const std::string& trigger) {
+      return trigger.find("--mount") != std::string::npos;
+    };
+    if (use.kind == containerfile::ImageUse::Kind::From &&
+        std::ranges::any_of(config.triggers, mounts)) {
+      return fail(Code::Unsupported,
+                  fmt::format("the base {} has an ONBUILD RUN --mount", printable(use.text)),
+                  "take a base without it, and write the RUN into this file",
+                  input_.place(use.spot));
+    }
+    return {};
   }
 
   /// The rewritten file, and those of its here-documents (0644, programs 0755, as BuildKit makes
@@ -170,7 +234,7 @@ class ComponentBuilder {
             const std::string& context) {
     job.name = input_.name();
     job.context = context;
-    job.args = input_.component->build->args;
+    job.args = containerfile::used_args(input_.file, resolved);
     job.secrets = secret_files_;
     job.secret_values = secret_values_;
     job.platform = resolved.platform();
@@ -184,10 +248,11 @@ class ComponentBuilder {
     };
   }
 
-  Result<ComponentResult> failed(builder::BuildFailure failure) {
+  Result<ComponentResult> failed(builder::BuildFailure failure, const std::string& context) {
     BuildTrouble trouble{input_.module->name.text(), input_.component->name.text(), {}, {}, log()};
     trouble.error.code = Code::Unavailable;
-    trouble.error.message = failure.message;
+    const auto link = dangling_link(failure.step, context);
+    trouble.error.message = link.empty() ? failure.message : link;
     trouble.error.hint = "the whole output is in " + trouble.log;
     trouble.error.place = input_.place({failure.line, failure.line > 0 ? 1 : 0});
     trouble.last_lines = std::move(failure.last_lines);

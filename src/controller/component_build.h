@@ -22,8 +22,9 @@ struct ComponentBuild {
   std::string key;
   std::string context;  // the context's digest
   std::map<std::pair<std::string, std::string>, std::string>
-      pins;                        // (base as written, platform) -> reference
-  std::vector<std::string> bases;  // for the key
+      pins;                                         // (base as written, platform) -> reference
+  std::vector<std::string> bases;                   // for the key
+  std::map<std::string, std::string> mirror_words;  // base as written -> what `mesh mirror` is told
   std::map<std::string, secrets::Secret> secrets;
 };
 

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bus/server_program.h"
+#include "controller/build_leftovers.h"
 #include "controller/bus_config.h"
 #include "controller/bus_file.h"
 #include "controller/credentials.h"
@@ -225,6 +226,7 @@ Result<std::unique_ptr<Controller>> Controller::start(inventory::State& state,
   MESH_CHECK(os::make_private_dir(state.paths.bus()));
   MESH_TRY(auto lock, os::Lock::take(controller_lock_file(state.paths), "controller",
                                      os::rfc3339(edges.clock.now())));
+  sweep_builds(location.in_state("builder"));
   std::unique_ptr<bus::ManagedServer> server;
   if (mesh.bus.managed) {
     MESH_TRY(server, start_server(state, mesh, edges, say));

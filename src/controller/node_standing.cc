@@ -16,7 +16,7 @@ namespace mesh::controller {
 
 namespace {
 
-constexpr os::Milliseconds kLook{500};
+constexpr os::Milliseconds kStandingLook{500};
 
 /// Why a node is not as declared, in one sentence.
 std::string why_not(const declaration::Report& report) {
@@ -53,7 +53,7 @@ class Reports {
   /// Those that came since the last call; waits a moment for one.
   std::deque<bus::Message> take() {
     std::unique_lock lock(mutex_);
-    came_.wait_for(lock, kLook, [&] { return !heard_.empty(); });
+    came_.wait_for(lock, kStandingLook, [&] { return !heard_.empty(); });
     return std::exchange(heard_, {});
   }
 

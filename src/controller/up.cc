@@ -32,7 +32,7 @@ namespace {
 constexpr os::Milliseconds kTick{200};
 // nats-server may take four minutes to stop.
 constexpr os::Milliseconds kEndWithin{300'000};
-constexpr os::Milliseconds kLook{200};
+constexpr os::Milliseconds kUpLook{200};
 constexpr os::Milliseconds kLookConverged{2'000};
 constexpr const char* kStaysUp =
     "it stays up: see `mesh status` and `mesh logs`; `mesh down` ends it";
@@ -70,7 +70,7 @@ class Follower {
   /// Where it is time to. True as long as everything is as declared.
   bool look() {
     const auto now = edges_.clock.monotonic();
-    if (mesh_ && now - looked_ >= (converged_ ? kLookConverged : kLook)) {
+    if (mesh_ && now - looked_ >= (converged_ ? kLookConverged : kUpLook)) {
       looked_ = now;
       if (const auto done = look_now(); !done) {
         link_.reset();  // the bus may be on its way

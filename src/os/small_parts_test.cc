@@ -13,6 +13,7 @@
 #include "os/log_file.h"
 #include "os/poll.h"
 #include "os/random.h"
+#include "os/timed_stop.h"
 
 namespace mesh::os {
 namespace {
@@ -125,6 +126,18 @@ TEST(InterruptTest, StaysReadableOnceRequested) {
   interrupt.request();
   EXPECT_TRUE(interrupt.insisted());
   EXPECT_TRUE(wait_readable(interrupt.descriptor(), Milliseconds(0)));
+}
+
+TEST(TimedStopTest, IsReadableWhenTheTimeIsOverOrTheOtherOneIs) {
+  const auto soon = TimedStop::make(-1, Milliseconds{20}).value();
+  EXPECT_TRUE(wait_readable(soon.descriptor(), std::chrono::seconds(10)));
+  EXPECT_TRUE(soon.timed_out());
+  Interrupt interrupt;
+  const auto late = TimedStop::make(interrupt.descriptor(), Milliseconds{3'600'000}).value();
+  EXPECT_FALSE(wait_readable(late.descriptor(), Milliseconds(0)));
+  interrupt.request();
+  EXPECT_TRUE(wait_readable(late.descriptor(), std::chrono::seconds(10)));
+  EXPECT_FALSE(late.timed_out());
 }
 
 }  // namespace
