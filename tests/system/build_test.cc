@@ -387,6 +387,180 @@ TEST_F(BuildTest, TheStateIsNoPartOfAContext) {
   EXPECT_EQ(built(build()), 0U);
 }
 
+TEST_F(BuildTest, NoMountReadsOrWritesTheHost) {
+  declare({"a"});
+  const auto host = (directory_.path() / "host").string();
+  write("host/f", "of the host");
+  write("a/d/inside", "of the context");
+  fs::create_symlink(host + "/f", directory_.path() / "a/vf");
+  fs::create_symlink("../../host", directory_.path() / "a/d/out");
+  fs::create_symlink("d", directory_.path() / "a/in");
+  const auto from = "FROM " + upstream_->base(1);
+  const auto refused = [&](const std::string& file, int exit, int line, const std::string& text) {
+    write("a/Containerfile", file);
+    const auto ran = mesh({"build"});
+    EXPECT_EQ(ran.status.code, exit) << file << ran.err;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr(fmt::format("a/Containerfile:{}:", line)), HasSubstr(text),
+                               Not(HasSubstr("of the host"))));
+  };
+  for (const char* source : {"vf", "d/out/f", "in/out/f", "$S", "./vf"}) {
+    refused(from + "\nARG S=vf\nRUN --mount=type=bind,source=" + source +
+                ",target=/m,rw cat /m; echo overwritten > /m\n",
+            65, 3, "leads out of the build context by the link");
+  }
+  for (const char* mount : {"type=bind,from=s,source=/root2", "type=cache,from=s,source=/esc"}) {
+    refused(from + " AS s\nRUN ln -s / /root2; ln -s " + host + " /esc\n" + from +
+                "\nRUN --mount=" + mount + ",target=/m ls /m; echo x > /m/written\n",
+            65, 4, "follow a link there to the host");
+  }
+  write("a/Containerfile",
+        from + " AS s\nRUN echo of a stage > /s\n" + from + "\nARG ID=../../../../../../../.." +
+            host +
+            "\nRUN --mount=type=cache,id=$ID/victim,target=/m touch /m/written; ls /m > /kept\n"
+            "RUN --mount=type=bind,source=in/inside,target=/i --mount=from=s,target=/s cat /i /s/s "
+            ">> /kept\n");
+  const auto document = build();
+  ASSERT_EQ(built(document), 1U);
+  EXPECT_EQ(file_of(document["components"][0]["digest"], "a", "/kept"),
+            "written\nof the contextof a stage\n");
+  EXPECT_EQ(read("host/f"), "of the host");
+  EXPECT_EQ(std::distance(fs::directory_iterator(host), {}), 1) << "nothing was made there";
+}
+
+TEST_F(BuildTest, WhatAKilledBuildLeavesIsGoneAfterTheNext) {
+  declare({"a"});
+  write("a/module.toml", "[components.site]\nbuild = { secrets = [\"TOKEN\"] }\n");
+  write("a/Containerfile", "FROM " + upstream_->base(1) +
+                               "\nRUN --mount=type=secret,id=TOKEN echo begun; sleep 314159\n");
+  ASSERT_EQ(mesh({"secret", "set", "a", "TOKEN"}, "killedsesame").status.code, 0);
+  os::SpawnOptions spawn;
+  spawn.argv = {MESH_BINARY_DIR "/bin/mesh", "build"};
+  spawn.directory = directory_.path().string();
+  spawn.out = os::Output::discard();
+  spawn.err = os::Output::discard();
+  auto process = os::Process::spawn(spawn).value();
+  const auto begun = [&] {
+    return read(".mesh/log/build-a-site.log").find("\nbegun") != std::string::npos;
+  };
+  for (const os::Deadline deadline(os::Milliseconds{120'000}); !begun() && !deadline.passed();) {
+    (void)process.wait(os::Milliseconds{20});
+  }
+  process.signal(SIGKILL);
+  (void)process.wait(os::Milliseconds{30'000});
+  const auto holding = [&] {
+    std::string found;
+    for (const char* where : {"/dev/shm", ".mesh/builder"}) {
+      found += run_in(directory_.path().string(), {"grep", "-rlaF", "killedsesame", where}).out;
+    }
+    return found;
+  };
+  EXPECT_FALSE(fs::is_empty(directory_.path() / ".mesh/builder/work")) << "nothing was left";
+  EXPECT_THAT(holding(), HasSubstr("/TOKEN")) << "nothing was left";
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\n");
+  EXPECT_EQ(built(build()), 1U);
+  EXPECT_EQ(holding(), "");
+  EXPECT_TRUE(fs::is_empty(directory_.path() / ".mesh/builder/work"));
+}
+
+TEST_F(BuildTest, TheTimeOutIsOfTheWholeVerb) {
+  declare({"a"});
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\nRUN sleep 600\n");
+  ::kill(own_.pid(), SIGSTOP);
+  const auto stopped = mesh({"build", "--timeout", "2s"});
+  ::kill(own_.pid(), SIGCONT);
+  EXPECT_EQ(stopped.status.code, 1) << stopped.err;
+  EXPECT_THAT(stopped.err, AllOf(HasSubstr("did not end within 2 s"), HasSubstr(own_.address())));
+  const auto slow = mesh({"build", "--timeout", "8s"});
+  EXPECT_EQ(slow.status.code, 1) << slow.err;
+  EXPECT_THAT(slow.err, AllOf(HasSubstr("did not end within 8 s"), HasSubstr("a/site ("),
+                              HasSubstr("RUN sleep 600")));
+}
+
+TEST_F(BuildTest, ABaseThatTheRegistryLostIsNamedWithItsRemedy) {
+  declare({"a"});
+  write("a/Containerfile", "\nFROM " + upstream_->base(1) + "\nCOPY f /f\n");
+  write("a/f", "1");
+  EXPECT_EQ(built(build()), 1U);
+  // Its largest blob is cut, and the builder has no copy of it.
+  std::pair<std::uintmax_t, fs::path> largest;
+  for (const auto& entry : fs::recursive_directory_iterator(own_.storage())) {
+    if (entry.is_regular_file()) {
+      largest = std::max(largest, {entry.file_size(), entry.path()});
+    }
+  }
+  const auto broken = [&](const std::string& text) {
+    (void)os::remove_tree((directory_.path() / ".mesh/builder").string());
+    write("a/f", text);
+    return mesh({"build"});
+  };
+  fs::resize_file(largest.second, largest.first / 2);
+  for (const char* text : {"2", "3"}) {
+    const auto ran = broken(text);
+    EXPECT_EQ(ran.status.code, 65) << ran.err;
+    const auto start = ran.err.find("mesh mirror ");
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("a/Containerfile:2:6"), HasSubstr(upstream_->base(1)),
+                               HasSubstr("--verify")));
+    ASSERT_NE(start, std::string::npos);
+    fs::remove(largest.second);
+    if (text[0] == '3') {
+      Words words{
+          "sh", "-c",
+          MESH_BINARY_DIR "/bin/" + ran.err.substr(start, ran.err.find('`', start) - start)};
+      const auto mended = run_in(directory_.path().string(), std::move(words));
+      EXPECT_EQ(mended.status.code, 0) << mended.err;
+    }
+  }
+  EXPECT_EQ(broken("4").status.code, 0) << "what the hint says helps";
+}
+
+TEST_F(BuildTest, WordsUsersAndPlatformsAreAsBuildKitHasThem) {
+  declare({"a", "b"});
+  write("a/file.txt", "read\n");
+  write("a/module.toml", "[components.site]\nbuild = { target = \"1\" }\n");
+  write("a/Containerfile",
+        "# escape=`\nFROM scratch\nFROM " + upstream_->base(1) +
+            "\nENV X=a\\b Z=`$HOME\nWORKDIR /w\\d\nCOPY file.txt /p\\q/\n"
+            "RUN echo \"$X $Z $PWD\" > /all; cat '/p\\q/file.txt' >> /all; chmod 666 /all\n"
+            "USER 1000:1000\nRUN --mount=type=bind,target=/ctx cat /ctx/file.txt >> /all\n"
+            "FROM scratch\n");
+  write("b/Containerfile", "FROM --platform=linux/arm64 scratch\nCOPY Containerfile /\n");
+  const auto document = build();
+  ASSERT_EQ(built(document), 2U);
+  EXPECT_EQ(file_of(document["components"][0]["digest"], "a", "/all"),
+            "a\\b $HOME /w\\d\nread\nread\n");
+  EXPECT_THAT(read(".mesh/log/build-a-site.log"), Not(HasSubstr("build args were not consumed")));
+  const auto json_of = [&](const std::string& digest) {
+    std::ifstream file(own_.data_file(digest));
+    return Json::parse(file, nullptr, false);
+  };
+  const auto manifest = json_of(document["components"][1]["digest"]);
+  EXPECT_EQ(json_of(manifest["config"]["digest"])["architecture"], "arm64");
+  write("b/module.toml", "[components.site]\nbuild = { platforms = [\"linux/amd64\"] }\n");
+  const auto other = mesh({"build"});
+  EXPECT_EQ(other.status.code, 65);
+  EXPECT_THAT(other.err, HasSubstr("b/Containerfile:1:1: error"));
+}
+
+TEST_F(BuildTest, LinksOutAndToNothingAreNamed) {
+  declare({"a"});
+  test::TemporaryDirectory outside;
+  fs::create_symlink(outside.path(), directory_.path() / "a/elsewhere");
+  fs::create_symlink("gone", directory_.path() / "a/dang");
+  write("a/Containerfile", "FROM " + upstream_->base(1) + "\nCOPY dang /x\n");
+  for (int turn = 0; turn < 3; ++turn) {
+    const auto ran = mesh({"build"});
+    EXPECT_EQ(ran.status.code, 1) << ran.err;
+    EXPECT_THAT(ran.err, AllOf(HasSubstr("a/Containerfile:2"),
+                               HasSubstr("building a/site: dang is a link to gone")));
+  }
+  write("a/module.toml",
+        "[components.site]\nbuild = { context = \"elsewhere\", containerfile = \"Containerfile\" "
+        "}\n");
+  const auto ran = mesh({"check"});
+  EXPECT_EQ(ran.status.code, 65);
+  EXPECT_THAT(ran.err + ran.out, HasSubstr("leads out of the folder of mesh.toml"));
+}
+
 /// A mesh whose bus runs, so that what is declared can be pushed.
 class PushedImages : public BuildTest {
  protected:
