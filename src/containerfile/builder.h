@@ -21,6 +21,10 @@ struct BuilderVersion {
   auto operator<=>(const BuilderVersion&) const = default;
 };
 
+/// The first that follows no link of a stage or image out to the host (CVE-2024-1753, -9407, -9675,
+/// -11218: all fixed in 1.38.1, and of a version the first two numbers are looked at).
+inline constexpr BuilderVersion kStaysInside{1, 39};
+
 /// What the builder reads otherwise and `rewrite` cannot put faithfully: errors by line. Warnings
 /// are what the file asks for and Mesh does not do (a `# syntax=` frontend is not run).
 [[nodiscard]] std::vector<Problem> what_builder_cannot_read(const File& file,
@@ -56,6 +60,7 @@ inline constexpr std::string_view kFilesContext = "mesh-files";
 /// at; a value of a mount that cannot be spelled. What `paths` says of a path that a mount names:
 /// without it such paths are tidied alone.
 [[nodiscard]] Result<Rewritten> rewrite(const File& file, const Resolved& resolved,
-                                        const Pins& pins, const ContextPaths& paths = {});
+                                        const Pins& pins, const ContextPaths& paths = {},
+                                        BuilderVersion version = {});
 
 }  // namespace mesh::containerfile

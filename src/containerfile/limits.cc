@@ -19,9 +19,6 @@ constexpr BuilderVersion kHasChecksum{1, 33};
 constexpr BuilderVersion kHasStartInterval{1, 37};
 constexpr BuilderVersion kHasExclude{1, 38};
 constexpr BuilderVersion kHasParents{1, 40};
-/// The first that follows no link of a stage or image out to the host (CVE-2024-1753, -9407, -9675,
-/// -11218: all fixed in 1.38.1, and of a version the first two numbers are looked at).
-constexpr BuilderVersion kStaysInside{1, 39};
 
 bool reads_context(const Instruction& instruction) {
   if ((instruction.verb == Verb::Copy || instruction.verb == Verb::Add) &&
@@ -174,9 +171,12 @@ class LimitsFinder {
     if (mount.type.find('$') != std::string::npos) {
       refuse("a variable as the type of a mount", "write the type itself", spot);
     }
-    if (!mount.from.empty() && !is_whole(mount.source) && version_ < kStaysInside) {
-      refuse("a mount of a part of a stage or image (it would follow a link there to the host)",
-             "leave `source` out and mount all of it, or COPY --from= what is needed", spot);
+    // Of a bind, `rewrite` mounts a copy.
+    if (mount.type != "bind" && !mount.from.empty() && !is_whole(mount.source) &&
+        version_ < kStaysInside) {
+      refuse(
+          "a cache that is a part of a stage or image (it would follow a link there to the host)",
+          "COPY --from= what is needed", spot);
     }
     if (mount.type == "bind" && mount.from == "scratch") {
       refuse("a mount from scratch", "mount a tmpfs", spot);

@@ -1,8 +1,9 @@
 #include "containerfile/mount_text.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,12 +19,30 @@ constexpr std::size_t kLongestCacheName = 100;
 
 /// `path` without `.`, `..` and doubled slashes; `..` never leads above the top.
 std::string tidied(std::string_view path) {
-  const auto whole = (std::filesystem::path("/") / path).lexically_normal().relative_path();
-  auto out = whole.generic_string();
-  while (out.ends_with('/')) {
-    out.pop_back();
+  std::vector<std::string> parts;
+  for (const auto part : split(path, '/')) {
+    if (part == ".." && !parts.empty()) {
+      parts.pop_back();
+    } else if (!part.empty() && part != "." && part != "..") {
+      parts.emplace_back(part);
+    }
   }
-  return out == "." ? std::string() : out;
+  return join(parts, "/");
+}
+
+/// The builder would read these signs otherwise, whatever stands around them.
+Result<std::string> spelled(std::string_view key, std::string text) {
+  const bool strange = std::ranges::any_of(text, [](char c) {
+    return static_cast<unsigned char>(c) < ' ' ||
+           std::string_view(",\"'\\$`").find(c) != std::string_view::npos;
+  });
+  if (strange) {
+    return fail(Code::InvalidArgument,
+                fmt::format("`{}={}` of --mount has a sign that the builder reads otherwise", key,
+                            printable(text, 80)),
+                "do without , ' \" \\ $ ` and control characters in a mount");
+  }
+  return text;
 }
 
 class MountWriter {
@@ -111,21 +130,6 @@ class MountWriter {
     return spelled(key, std::move(out));
   }
 
-  /// The builder would read these signs otherwise, whatever stands around them.
-  static Result<std::string> spelled(std::string_view key, std::string text) {
-    const bool strange = std::ranges::any_of(text, [](char c) {
-      return static_cast<unsigned char>(c) < ' ' ||
-             std::string_view(",\"'\\$`").find(c) != std::string_view::npos;
-    });
-    if (strange) {
-      return fail(Code::InvalidArgument,
-                  fmt::format("`{}={}` of --mount has a sign that the builder reads otherwise", key,
-                              printable(text, 80)),
-                  "do without , ' \" \\ $ ` and control characters in a mount");
-    }
-    return text;
-  }
-
   const Mount& mount_;
   const std::string& from_;
   const Variables& variables_;
@@ -138,6 +142,17 @@ class MountWriter {
 Result<std::string> mount_text(const Mount& mount, const std::string& from,
                                const Variables& variables, const ContextPaths& paths) {
   return MountWriter(mount, from, variables, paths).write();
+}
+
+Result<std::string> source_to_copy(const Mount& mount, const Variables& variables) {
+  MESH_TRY(const auto value, variables.value(mount.source));
+  MESH_TRY(const auto plain, spelled("source", value.text));
+  if (plain.find_first_of("*?[") != std::string::npos) {
+    return fail(Code::InvalidArgument,
+                fmt::format("the source {} of --mount is a pattern for COPY", printable(plain)),
+                "mount the folder that it is in");
+  }
+  return "/" + tidied(plain);
 }
 
 std::string cache_name(std::string_view id) {

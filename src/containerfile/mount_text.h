@@ -23,6 +23,10 @@ using ContextPaths = std::function<Result<std::string>(const std::string& path)>
 [[nodiscard]] Result<std::string> mount_text(const Mount& mount, const std::string& from,
                                              const Variables& variables, const ContextPaths& paths);
 
+/// A mount's source as a COPY is told it: tidied, with `/` in front. Errors: InvalidArgument, as
+/// above, and of a source that would be a pattern.
+[[nodiscard]] Result<std::string> source_to_copy(const Mount& mount, const Variables& variables);
+
 /// A name for a cache that is the same for the same `id` and never a path.
 [[nodiscard]] std::string cache_name(std::string_view id);
 

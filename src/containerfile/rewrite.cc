@@ -19,6 +19,8 @@ namespace {
 
 /// Where a here-document that is a program of its own is mounted.
 constexpr std::string_view kScripts = "/run/mesh-files";
+/// What a copy for a mount is called.
+constexpr std::string_view kCopied = "/m";
 /// buildah reads words with this escape character, whatever `# escape=` says.
 constexpr char kEscape = '\\';
 
@@ -29,8 +31,14 @@ struct StageState {
 
 class Rewriter {
  public:
-  Rewriter(const File& file, const Resolved& resolved, const Pins& pins, const ContextPaths& paths)
-      : file_(file), resolved_(resolved), pins_(pins), paths_(paths), states_(file.stages.size()) {}
+  Rewriter(const File& file, const Resolved& resolved, const Pins& pins, const ContextPaths& paths,
+           BuilderVersion version)
+      : file_(file),
+        resolved_(resolved),
+        pins_(pins),
+        paths_(paths),
+        version_(version),
+        states_(file.stages.size()) {}
 
   Result<Rewritten> run() {
     for (const auto& instruction : file_.globals) {
@@ -102,6 +110,8 @@ class Rewriter {
   Status write_stage(const Stage& stage) {
     const auto& at = resolved_.stages[static_cast<std::size_t>(stage.number)];
     auto& state = states_[static_cast<std::size_t>(stage.number)];
+    start_of_stage_ = out_.text.size();
+    first_line_of_stage_ = out_.lines.size();
     std::string base = "scratch";
     if (at.base.kind == Origin::Kind::Stage) {
       base = stage_name(at.base.stage);
@@ -250,7 +260,8 @@ class Rewriter {
                       {}},
                      instruction.spot);
     }
-    line(joins ? fmt::format("{} {}", verb_name(instruction.verb), command(instruction, state))
+    line(joins ? fmt::format("{} {}", verb_name(instruction.verb),
+                             command_text(instruction, state.shell))
                : instruction.text,
          instruction.spot.line);
     return {};
@@ -385,6 +396,18 @@ class Rewriter {
     return out;
   }
 
+  /// A stage before this one that has a copy of a part of another, as /m, and nothing else: COPY
+  /// follows links as the stage means them, where a mount would follow them on the host.
+  std::string copied_first(const std::string& source, const std::string& from,
+                           const std::string& number, int of) {
+    auto name = "mesh-mount-" + number;
+    out_.text.insert(start_of_stage_, fmt::format("FROM scratch AS {}\nCOPY --from={} {}\n", name,
+                                                  from, json_list({source, std::string(kCopied)})));
+    out_.lines.insert(out_.lines.begin() + static_cast<std::ptrdiff_t>(first_line_of_stage_), 2,
+                      of);
+    return name;
+  }
+
   Result<std::string> mount_value(const Stage& stage, std::size_t index, std::size_t number,
                                   const Variables& variables) {
     const auto& run = stage.instructions[index];
@@ -397,7 +420,18 @@ class Rewriter {
     } else if (origin.kind == Origin::Kind::Stage) {
       from = stage_name(origin.stage);
     }
-    auto text = mount_text(mount, from, variables, paths_);
+    auto inner = mount;
+    if (mount.type == "bind" && !from.empty() && !is_whole(mount.source) &&
+        version_ < kStaysInside) {
+      auto source = source_to_copy(mount, variables);
+      if (!source) {
+        return std::unexpected(refused(source.error(), run.flags[mount.flag].spot).error());
+      }
+      from = copied_first(*source, from, fmt::format("{}-{}-{}", stage.number, index, number),
+                          run.spot.line);
+      inner.source = kCopied;
+    }
+    auto text = mount_text(inner, from, variables, paths_);
     if (!text) {
       return std::unexpected(refused(text.error(), run.flags[mount.flag].spot).error());
     }
@@ -409,7 +443,7 @@ class Rewriter {
     const auto& run = stage.instructions[index];
     MESH_TRY(auto flags, run_flags(stage, index, variables));
     if (run.heredocs.empty()) {
-      line("RUN" + flags + " " + command(run, state), run.spot.line);
+      line("RUN" + flags + " " + command_text(run, state.shell), run.spot.line);
       return {};
     }
     auto words = state.shell;
@@ -430,29 +464,13 @@ class Rewriter {
     return {};
   }
 
-  /// A command as it is written, unless its last sign would join the next line to it.
-  static std::string command(const Instruction& instruction, const StageState& state) {
-    if (!instruction.rest.ends_with(kEscape)) {
-      return instruction.rest;
-    }
-    auto words = state.shell;
-    words.push_back(instruction.rest);
-    return json_list(words);
-  }
-
-  /// The command with its here-documents, for the shell to read them.
-  static std::string with_heredocs(const Instruction& run) {
-    std::string out = run.rest;
-    for (const auto& heredoc : run.heredocs) {
-      out += "\n" + heredoc.content + heredoc.name;
-    }
-    return out;
-  }
-
   const File& file_;
   const Resolved& resolved_;
   const Pins& pins_;
   const ContextPaths& paths_;
+  BuilderVersion version_;
+  std::size_t start_of_stage_ = 0;  // in the text
+  std::size_t first_line_of_stage_ = 0;
   std::vector<StageState> states_;
   int broken_ = 0;  // the line of a value that does not fit on one
   Rewritten out_;
@@ -461,11 +479,11 @@ class Rewriter {
 }  // namespace
 
 Result<Rewritten> rewrite(const File& file, const Resolved& resolved, const Pins& pins,
-                          const ContextPaths& paths) {
+                          const ContextPaths& paths, BuilderVersion version) {
   if (resolved.target < 0) {
     return fail(Code::InvalidArgument, "the file has no stage to build");
   }
-  return Rewriter(file, resolved, pins, paths).run();
+  return Rewriter(file, resolved, pins, paths, version).run();
 }
 
 }  // namespace mesh::containerfile

@@ -188,6 +188,27 @@ TEST(RewriteTest, PathsOfTheContextAreWhatTheyAreSaidToBe) {
   EXPECT_EQ(refused.error().place.line, 3);
 }
 
+TEST(RewriteTest, APartOfAStageIsCopiedBeforeItIsMounted) {
+  const auto* text =
+      "FROM a AS s\nFROM b\nARG D=/o/../out\nRUN --mount=from=s,source=$D,target=/x "
+      "--mount=src=uv,from=i,target=/uv z";
+  EXPECT_EQ(rewritten(text),
+            "FROM r/a@d AS s\n"
+            "FROM scratch AS mesh-mount-1-1-1\nCOPY --from=r/i@d [\"/uv\",\"/m\"]\n"
+            "FROM scratch AS mesh-mount-1-1-0\nCOPY --from=s [\"/out\",\"/m\"]\n"
+            "FROM r/b@d AS mesh-stage-1\nARG D=/o/../out\n"
+            "RUN --mount=from=mesh-mount-1-1-0,source=/m,target=/x "
+            "--mount=source=/m,from=mesh-mount-1-1-1,target=/uv z\n");
+  const auto file = parse(text);
+  const auto resolved = resolve(file, {});
+  const auto out = rewrite(file, resolved, pinned);
+  EXPECT_EQ(out->lines, (std::vector<int>{1, 4, 4, 4, 4, 2, 3, 4}));
+  const auto newer = rewrite(file, resolved, pinned, {}, {1, 39});
+  EXPECT_EQ(newer->text.find("mesh-mount"), std::string::npos);
+  EXPECT_EQ(rewritten("FROM a AS s\nFROM b\nRUN --mount=from=s,source=/o*,target=/x z"),
+            "3: the source /o* of --mount is a pattern for COPY");
+}
+
 TEST(MountTextTest, CachesHaveNamesThatAreNoPaths) {
   EXPECT_EQ(cache_name("npm-1.2_x"), "npm-1.2_x");
   for (const char* id : {"", ".", "..", "a/b", "../../../victim", "/root/.cache", "-x", "a b"}) {
@@ -231,8 +252,9 @@ TEST(LimitsTest, SaysByLineWhatTheBuilderCannotRead) {
       {"FROM a\nRUN --mount=target=/x,rw z\nCOPY q r", "2:5 builder-cannot\n"},
       {"FROM a\nRUN --mount=target=/x,from=i,rw z", "2:5 builder-cannot\n"},
       {"FROM a\nRUN --mount=target=/x,from=i,source=/. z", ""},
-      {"FROM a\nRUN --mount=target=/x,from=i,source=/root2 z", "2:5 builder-cannot\n"},
-      {"FROM a\nARG S\nRUN --mount=target=/x,from=i,source=$S z", "3:5 builder-cannot\n"},
+      {"FROM a\nRUN --mount=target=/x,from=i,source=/root2 z", ""},
+      {"FROM a\nARG S\nRUN --mount=type=cache,target=/x,from=i,source=$S z",
+       "3:5 builder-cannot\n"},
       {"FROM a AS s\nFROM a\nRUN --mount=type=cache,from=s,source=/esc,target=/m z",
        "3:5 builder-cannot\n"},
       {"FROM a\nRUN --mount=type=$T,target=/x z", "2:5 builder-cannot\n"},
@@ -244,7 +266,7 @@ TEST(LimitsTest, SaysByLineWhatTheBuilderCannotRead) {
   for (const auto& one : cases) {
     EXPECT_EQ(limits(one.text), one.out) << one.text;
   }
-  EXPECT_EQ(limits("FROM a\nRUN --mount=target=/x,from=i,source=/y z", {1, 39}), "");
+  EXPECT_EQ(limits("FROM a\nRUN --mount=type=cache,target=/x,from=i,source=/y z", {1, 39}), "");
   EXPECT_EQ(limits("FROM a\nCOPY --exclude=x --parents y z\nRUN --network=none x", {1, 41}), "");
 }
 

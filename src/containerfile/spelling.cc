@@ -49,6 +49,22 @@ std::string flag_text(const Flag& flag, char escape) {
   return "--" + flag.name + (flag.value ? "=" + value : "");
 }
 
+std::string command_text(const Instruction& instruction, std::vector<std::string> shell) {
+  if (!instruction.rest.ends_with('\\')) {
+    return instruction.rest;
+  }
+  shell.push_back(instruction.rest);
+  return json_list(shell);
+}
+
+std::string with_heredocs(const Instruction& run) {
+  std::string out = run.rest;
+  for (const auto& heredoc : run.heredocs) {
+    out += "\n" + heredoc.content + heredoc.name;
+  }
+  return out;
+}
+
 bool has_new_form(std::string_view word, char escape) {
   const auto any = [](std::string_view /*name*/) { return std::optional<std::string>("x"); };
   const auto tried = expand(word, any, {.escape = escape});

@@ -21,6 +21,14 @@ namespace mesh::containerfile {
 /// `--name=value`.
 [[nodiscard]] std::string flag_text(const Flag& flag, char escape);
 
+/// A shell's command as it is written, unless its last sign would join the next line to it: then
+/// the JSON list of `shell` and the command.
+[[nodiscard]] std::string command_text(const Instruction& instruction,
+                                       std::vector<std::string> shell);
+
+/// A RUN's command with its here-documents, for the shell to read them.
+[[nodiscard]] std::string with_heredocs(const Instruction& run);
+
 /// Whether a word has a form of variable that buildah does not know (`${x-y}`, `${x#y}`, …).
 [[nodiscard]] bool has_new_form(std::string_view word, char escape);
 

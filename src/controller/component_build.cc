@@ -165,7 +165,7 @@ class ComponentBuilder {
     const auto paths = [&](const std::string& path) {
       return builder::find_in_context(context, path);
     };
-    auto rewritten = containerfile::rewrite(input_.file, resolved, pins, paths);
+    auto rewritten = containerfile::rewrite(input_.file, resolved, pins, paths, builder_.version());
     if (!rewritten) {
       auto error = std::move(rewritten).error();
       error.place = input_.place({error.place.line, error.place.column});

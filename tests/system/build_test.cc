@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -408,21 +409,25 @@ TEST_F(BuildTest, NoMountReadsOrWritesTheHost) {
                 ",target=/m,rw cat /m; echo overwritten > /m\n",
             65, 3, "leads out of the build context by the link");
   }
-  for (const char* mount : {"type=bind,from=s,source=/root2", "type=cache,from=s,source=/esc"}) {
-    refused(from + " AS s\nRUN ln -s / /root2; ln -s " + host + " /esc\n" + from +
-                "\nRUN --mount=" + mount + ",target=/m ls /m; echo x > /m/written\n",
-            65, 4, "follow a link there to the host");
-  }
+  const auto stage = from + " AS s\nRUN ln -s / /root2; ln -s " + host + " /esc\n" + from;
+  refused(stage + "\nRUN --mount=type=cache,from=s,source=/esc,target=/m echo x > /m/written\n", 65,
+          4, "follow a link there to the host");
+  refused(stage + "\nRUN --mount=type=bind,from=s,source=/esc,target=/m ls /m\n", 1, 4, "esc");
+  refused(stage + "\nRUN --mount=from=s,source=/root2/esc/f,target=/m cat /m\n", 1, 4, "esc");
   write("a/Containerfile",
-        from + " AS s\nRUN echo of a stage > /s\n" + from + "\nARG ID=../../../../../../../.." +
-            host +
+        from +
+            " AS s\nRUN echo of a stage > /s; mkdir /part; echo part > /part/f; chown 5 /part/f; "
+            "chmod 750 /part/f; ln -s /part/f /part/l\n" +
+            from + "\nARG ID=../../../../../../../.." + host +
             "\nRUN --mount=type=cache,id=$ID/victim,target=/m touch /m/written; ls /m > /kept\n"
             "RUN --mount=type=bind,source=in/inside,target=/i --mount=from=s,target=/s cat /i /s/s "
-            ">> /kept\n");
+            ">> /kept\n"
+            "RUN --mount=from=s,source=/part,target=/p --mount=from=s,source=/part/l,target=/l cat "
+            "/p/f /l >> /kept; stat -c '%a %u' /p/f /l >> /kept\n");
   const auto document = build();
   ASSERT_EQ(built(document), 1U);
   EXPECT_EQ(file_of(document["components"][0]["digest"], "a", "/kept"),
-            "written\nof the contextof a stage\n");
+            "written\nof the contextof a stage\npart\npart\n750 5\n750 5\n");
   EXPECT_EQ(read("host/f"), "of the host");
   EXPECT_EQ(std::distance(fs::directory_iterator(host), {}), 1) << "nothing was made there";
 }
@@ -559,6 +564,17 @@ TEST_F(BuildTest, LinksOutAndToNothingAreNamed) {
   const auto ran = mesh({"check"});
   EXPECT_EQ(ran.status.code, 65);
   EXPECT_THAT(ran.err + ran.out, HasSubstr("leads out of the folder of mesh.toml"));
+}
+
+// Admitted in ASSURANCE.md.
+TEST_F(BuildTest, ARunSeesTheMachine) {
+  declare({"a"});
+  write("a/Containerfile",
+        "FROM " + upstream_->base(1) +
+            fmt::format("\nRUN cat /proc/{}/comm > /seen && test -e /dev/shm\n", ::getpid()));
+  const auto document = build();
+  ASSERT_EQ(built(document), 1U);
+  EXPECT_EQ(file_of(document["components"][0]["digest"], "a", "/seen"), "system_build_te\n");
 }
 
 /// A mesh whose bus runs, so that what is declared can be pushed.
