@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "base/text.h"
 #include "bus/jetstream.h"
 #include "controller/nodes.h"
 #include "model/subjects.h"

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 #include <thread>
 
@@ -38,7 +39,14 @@ class Up : public testing::Test {
     write_mesh({"quiet"});
   }
 
-  ~Up() override { (void)mesh({"down"}); }
+  ~Up() override {
+    (void)mesh({"down"});
+    if (HasFailure()) {
+      std::cerr << "== up\n"
+                << read(".mesh/run/up.log") << "== one\n"
+                << read(".mesh/hosts/one.log");
+    }
+  }
 
   void SetUp() override {
     ASSERT_TRUE(fs::exists(server_program("2.10"))) << "no nats-server: ./dev test fetches it";
