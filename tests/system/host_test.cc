@@ -14,6 +14,7 @@
 
 #include "os/files.h"
 #include "os/process.h"
+#include "os/process_table.h"
 #include "tests/support/nats_server.h"
 
 namespace mesh {
@@ -252,7 +253,11 @@ TEST_P(HostTest, LosingTheBusStopsNothing) {
   EXPECT_EQ(push()["nodes"][0]["state"], "converged");
   controller_->stop();
   agent->kill();
-  (void)run({"pkill", "-KILL", "-f", "^sleep 1000"});
+  for (const auto keeper : keepers(root() + "/one")) {
+    for (const auto child : os::children_of(keeper)) {
+      ::kill(child, SIGKILL);
+    }
+  }
   start_host("one");
   const os::Deadline deadline(kLong);
   while (read("one.log").find("): it ended") == std::string::npos && !deadline.passed()) {
