@@ -57,11 +57,7 @@ Mirror::Engine::Engine(MirrorOptions options, Services services, Ledger& ledger,
                .manifests = manifests_,
                .blobs = blobs_,
                .progress = progress_,
-               .storage = options_.storage,
-               .was_given = [this](const oci::Digest& digest) -> Result<bool> {
-                 MESH_TRY(const auto home, ledger_.home(own_.domain(), digest.text()));
-                 return home.has_value();
-               }}),
+               .storage = options_.storage}),
       turns_(loop_) {}
 
 std::vector<Result<Mirrored>> Mirror::Engine::run(std::span<const MirrorPair> pairs) {

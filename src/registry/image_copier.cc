@@ -78,19 +78,14 @@ Status ImageCopier::copy_blobs(const Job& job, const oci::Closure& closure, Copi
 
 /// A registry that has damaged bytes under a digest takes it again, says yes and keeps them: what
 /// it was given before is read back. What is new to it is what was just sent.
-Result<bool> ImageCopier::may_be_damaged(const Job& job, const oci::Digest& digest) {
-  if (job.anew.contains(digest)) {
-    return true;
-  }
-  if (sound_.contains(digest) || !setting_.was_given) {
-    return false;
-  }
-  return setting_.was_given(digest);
+bool ImageCopier::may_be_damaged(const Job& job, const oci::Digest& digest) const {
+  return job.anew.contains(digest) ||
+         (!sound_.contains(digest) && setting_.manifests.was_known(digest));
 }
 
 Status ImageCopier::put_manifest(const Job& job, const oci::Digest& digest) {
   MESH_TRY(const auto bytes, setting_.manifests.bytes(digest));
-  MESH_TRY(const bool read_back, may_be_damaged(job, digest));
+  const bool read_back = may_be_damaged(job, digest);
   for (const bool last : {false, true}) {
     MESH_CHECK(setting_.own.put_manifest(job.repository, digest, bytes.media_type, bytes.bytes));
     const auto read =

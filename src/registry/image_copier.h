@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <set>
 #include <string>
 
@@ -23,8 +22,6 @@ class ImageCopier {
     BlobCopier& blobs;
     Progress& progress;
     std::string storage{};  // of a managed registry, as MirrorOptions has it
-    /// Whether the registry was given that manifest by an earlier run.
-    std::function<Result<bool>(const oci::Digest&)> was_given{};
   };
   explicit ImageCopier(Setting setting) : setting_(setting) {}
 
@@ -52,7 +49,7 @@ class ImageCopier {
   [[nodiscard]] Status copy_blobs(const Job& job, const oci::Closure& closure, Copied& copied);
   [[nodiscard]] Status put_manifests(const Job& job, const std::vector<oci::Descriptor>& manifests);
   [[nodiscard]] Status put_manifest(const Job& job, const oci::Digest& digest);
-  [[nodiscard]] Result<bool> may_be_damaged(const Job& job, const oci::Digest& digest);
+  [[nodiscard]] bool may_be_damaged(const Job& job, const oci::Digest& digest) const;
 
   Setting setting_;
   std::set<oci::Digest> sound_;  // manifests that the registry took or gave back in this run

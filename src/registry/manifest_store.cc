@@ -40,6 +40,7 @@ Result<ManifestStore::Read> ManifestStore::read(const oci::Reference& source,
   }
   const std::size_t size = body.bytes.size();
   fresh_bytes_ += size;
+  read_now_.insert(digest.text());
   fresh_.emplace(digest.text(),
                  LedgerManifest{digest.text(), manifest->media_type, std::move(body.bytes)});
   if (fresh_bytes_ > kMostFresh) {

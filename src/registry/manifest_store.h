@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -26,6 +27,10 @@ class ManifestStore {
   [[nodiscard]] Result<Read> read(const oci::Reference& source, const oci::Digest& digest);
   /// The bytes of a manifest that was read. Errors: NotFound, and the ledger's.
   [[nodiscard]] Result<LedgerManifest> bytes(const oci::Digest& digest);
+  /// Whether it was read by an earlier run, and so may have been given to the registry before.
+  [[nodiscard]] bool was_known(const oci::Digest& digest) const {
+    return !read_now_.contains(digest.text());
+  }
   /// Hands what is new to the ledger.
   [[nodiscard]] Status flush();
 
@@ -35,6 +40,7 @@ class ManifestStore {
   Turns turns_;
   std::map<std::string, LedgerManifest> fresh_;  // not in the ledger yet
   std::size_t fresh_bytes_ = 0;
+  std::set<std::string> read_now_;  // of upstream, in this run
 };
 
 }  // namespace mesh::registry
