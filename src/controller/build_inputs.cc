@@ -207,7 +207,7 @@ class InputReader {
       }
     }
     if (platforms.empty()) {
-      platforms.push_back(selection_.build_platform);
+      platforms = platforms_of_nodes(*input.module);
     }
     for (const auto& platform : platforms) {
       input.platforms.push_back(containerfile::resolve(
@@ -220,6 +220,22 @@ class InputReader {
         check_platform(input, input.platforms.back());
       }
     }
+  }
+
+  /// What its nodes run on, sorted; this machine's where that is not known.
+  [[nodiscard]] std::vector<std::string> platforms_of_nodes(const model::Module& module) const {
+    std::set<std::string> out;
+    for (const auto& node : module.on) {
+      const auto found = selection_.node_platforms.find(node.text());
+      const auto known = found == selection_.node_platforms.end()
+                             ? Result<oci::Platform>(fail(Code::NotFound, "not known"))
+                             : oci::parse_platform(found->second);
+      out.insert(known ? known->text() : selection_.build_platform);
+    }
+    if (out.empty()) {
+      out.insert(selection_.build_platform);
+    }
+    return {out.begin(), out.end()};
   }
 
   /// Where the component says what it is built for, the last FROM must not say otherwise.
@@ -329,6 +345,17 @@ std::string machine_platform() {
   ::uname(&name);
   const auto platform = oci::parse_platform(fmt::format("linux/{}", name.machine));
   return platform ? platform->text() : "linux/amd64";
+}
+
+Result<std::map<std::string, std::string>> node_platforms(inventory::Inventory& inventory) {
+  MESH_TRY(const auto nodes, inventory.nodes());
+  std::map<std::string, std::string> out;
+  for (const auto& node : nodes) {
+    if (node.key && !node.platform.empty()) {
+      out[node.name] = node.platform;
+    }
+  }
+  return out;
 }
 
 }  // namespace mesh::controller

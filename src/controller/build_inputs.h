@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "containerfile/ignore.h"
 #include "containerfile/resolve.h"
 #include "controller/workspace.h"
+#include "inventory/inventory.h"
 #include "model/problem.h"
 #include "model/read.h"
 
@@ -38,11 +40,17 @@ struct BuildInputs {
 };
 
 /// What to build: every component with `build`, or those of `modules`. `build_platform` is this
-/// machine's; it is what is built for where a component does not say.
+/// machine's. A component that does not say what it is built for is built for the platforms that
+/// its nodes report, and for this machine's where one of them is not known.
 struct BuildSelection {
   std::vector<std::string> modules;
   std::string build_platform = "linux/amd64";
+  std::map<std::string, std::string> node_platforms{};  // node -> `linux/arm64`
 };
+
+/// What the machines that have joined report of themselves, for `node_platforms`.
+[[nodiscard]] Result<std::map<std::string, std::string>> node_platforms(
+    inventory::Inventory& inventory);
 
 /// Reads each Containerfile and the ignore rules; a context is a folder at or below mesh.toml, and
 /// the state's folder is never a part of it. Nothing of a context itself is read.

@@ -47,8 +47,9 @@ class BuildRun {
         bases_(mirror_, ledger_, state.inventory, own_, say) {}
 
   Result<BuildOutcome> run() {
+    MESH_TRY(auto platforms, node_platforms(state_.inventory));
     auto read = read_build_inputs(mesh_, DiskFiles(location_.root), location_,
-                                  {options_.modules, machine_platform()});
+                                  {options_.modules, machine_platform(), std::move(platforms)});
     out_.problems = std::move(read.problems);
     inputs_ = std::move(read.inputs);
     if (model::has_errors(out_.problems) || (inputs_.empty() && !has_images())) {

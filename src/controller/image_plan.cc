@@ -32,8 +32,9 @@ class ImagePlanner {
     if (modules.empty()) {
       return std::move(out_);
     }
+    MESH_TRY(auto platforms, node_platforms(inventory_));
     const auto read = read_build_inputs(mesh_, DiskFiles(location_.root), location_,
-                                        {modules, machine_platform()});
+                                        {modules, machine_platform(), std::move(platforms)});
     for (const auto& problem : read.problems) {
       if (problem.severity == model::Severity::Error) {
         return fail(Code::InvalidArgument, problem.message, problem.hint, problem.place);

@@ -37,8 +37,9 @@ class Names {
 
   Status take_declared(const model::Mesh& mesh) {
     MESH_CHECK(take_mesh(mesh, ""));
-    const auto inputs =
-        read_build_inputs(mesh, DiskFiles(location_.root), location_, {{}, machine_platform()});
+    MESH_TRY(auto platforms, node_platforms(state_.inventory));
+    const auto inputs = read_build_inputs(mesh, DiskFiles(location_.root), location_,
+                                          {{}, machine_platform(), std::move(platforms)});
     for (const auto& problem : inputs.problems) {
       if (problem.severity == model::Severity::Error) {
         return fail(Code::InvalidArgument, problem.message, problem.hint, problem.place);

@@ -108,8 +108,8 @@ Status NodeKeeper::handle(const declaration::Report& report) {
   MESH_TRY(auto record, state_.inventory.node(report.node));
   if (!report.join) {
     const bool same = record && record->key && base64(record->key->bytes()) == report.key;
-    if (same && report.number > record->declared) {
-      MESH_CHECK(overtake(report));
+    if (same && (report.number > record->declared || report.platform != record->platform)) {
+      MESH_CHECK(note(report));
     }
     return same && report.number > 0 ? confirm(report.node) : Status();
   }
@@ -141,6 +141,7 @@ Status NodeKeeper::accept(inventory::NodeRecord record, const declaration::Repor
   record.key = report.join->key;
   record.joined = os::rfc3339(edges_.clock.now());
   record.expires.reset();
+  record.platform = report.platform;
   MESH_CHECK(state_.inventory.put_node(record));
   say_(fmt::format("{} has joined ({})", record.name, printable(report.platform)));
   return declare(record);
@@ -169,17 +170,25 @@ Status NodeKeeper::declare(const inventory::NodeRecord& record) {
   return {};
 }
 
-/// The node was told more than these records know: they are of a backup that is older. What it runs
-/// stays; the next push declares it anew, under a number beyond.
-Status NodeKeeper::overtake(const declaration::Report& report) {
+/// Keeps what the node reports of itself. One that was told more than these records know (they are
+/// of a backup that is older) runs on as it does; the next push declares it anew, under a number
+/// beyond.
+Status NodeKeeper::note(const declaration::Report& report) {
   MESH_TRY(const auto lock, inventory::lock_state(state_.paths.root(), "controller", edges_.clock));
   MESH_TRY(auto record, state_.inventory.node(report.node));
-  if (!record || report.number <= record->declared) {
-    return {};  // the push that told it has just been recorded
+  if (!record) {
+    return {};
   }
-  record->declared = report.number;
-  record->content.clear();
+  record->platform = report.platform;
+  const bool older = report.number > record->declared;  // not that of a push just recorded
+  if (older) {
+    record->declared = report.number;
+    record->content.clear();
+  }
   MESH_CHECK(state_.inventory.put_node(*record));
+  if (!older) {
+    return {};
+  }
   say_(
       fmt::format("{} has declaration {}, which these records do not know (they are of an older "
                   "backup): `mesh push` declares anew",

@@ -41,7 +41,7 @@ class NodeKeeper {
   [[nodiscard]] Status listen();
   [[nodiscard]] Status handle(const declaration::Report& report);
   [[nodiscard]] Status accept(inventory::NodeRecord record, const declaration::Report& report);
-  [[nodiscard]] Status overtake(const declaration::Report& report);
+  [[nodiscard]] Status note(const declaration::Report& report);
   [[nodiscard]] Status confirm(const std::string& node);
   [[nodiscard]] Status declare(const inventory::NodeRecord& record);
   [[nodiscard]] Status withdraw_old_invitations();

@@ -85,6 +85,7 @@ Result<bool> withdraw_node(inventory::State& state, const Location& location,
   MESH_CHECK(renew_credential(state, node, edges));
   record->key.reset();
   record->joined.reset();
+  record->platform.clear();
   record->expires.reset();
   MESH_CHECK(state.inventory.put_node(*record));
   MESH_CHECK(in_force(state, location.root, node, steps));

@@ -4,7 +4,7 @@ namespace mesh::inventory {
 namespace {
 
 constexpr const char* kNodeColumns =
-    "SELECT name, key, joined, expires, declared, content FROM node ";
+    "SELECT name, key, joined, expires, declared, content, platform FROM node ";
 
 Result<NodeRecord> read_node(const Statement& row) {
   NodeRecord out;
@@ -20,17 +20,19 @@ Result<NodeRecord> read_node(const Statement& row) {
   }
   out.declared = row.integer(4);
   out.content = row.text(5);
+  out.platform = row.text(6);
   return out;
 }
 
 Status write_node(Database& database, const NodeRecord& node) {
-  MESH_TRY(Statement upsert,
-           database.prepare("INSERT INTO node (name, key, joined, expires, declared, content) "
-                            "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (name) DO UPDATE SET "
-                            "key = excluded.key, joined = excluded.joined, "
-                            "expires = excluded.expires, declared = excluded.declared, "
-                            "content = excluded.content"));
-  upsert.bind(1, node.name).bind(5, node.declared).bind(6, node.content);
+  MESH_TRY(
+      Statement upsert,
+      database.prepare("INSERT INTO node (name, key, joined, expires, declared, content, platform) "
+                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (name) DO UPDATE SET "
+                       "key = excluded.key, joined = excluded.joined, "
+                       "expires = excluded.expires, declared = excluded.declared, "
+                       "content = excluded.content, platform = excluded.platform"));
+  upsert.bind(1, node.name).bind(5, node.declared).bind(6, node.content).bind(7, node.platform);
   if (node.key) {
     upsert.bind_blob(2, node.key->bytes());
   } else {

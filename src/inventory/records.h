@@ -65,6 +65,7 @@ struct NodeRecord {
   std::optional<std::int64_t> expires;  // of its invitation, seconds since 1970
   std::int64_t declared = 0;            // the number of its last declaration
   std::string content;                  // the digest of what that said
+  std::string platform;                 // `linux/amd64`, as it reports; empty: not known
 };
 
 /// A secret's name and whose it is; `module` is empty for the whole mesh.

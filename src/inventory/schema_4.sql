@@ -12,5 +12,6 @@ CREATE TABLE node (
   joined   TEXT,     -- RFC 3339 in UTC
   expires  INTEGER,  -- of its invitation, seconds since 1970; NULL: there is none
   declared INTEGER NOT NULL DEFAULT 0,   -- number of its last declaration
-  content  TEXT NOT NULL DEFAULT ''      -- digest of what that said
+  content  TEXT NOT NULL DEFAULT '',     -- digest of what that said
+  platform TEXT NOT NULL DEFAULT ''      -- `linux/amd64`, as it reports; empty: not known
 ) STRICT, WITHOUT ROWID;
