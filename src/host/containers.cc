@@ -172,7 +172,15 @@ Status Containers::start(const converge::UnitName& name) {
     return {};
   }
   forget(there.id);
-  return engine_.start(there.id);
+  auto started = engine_.start(there.id);
+  if (started || started.error().code != Code::Internal) {
+    return started;
+  }
+  // podman looks at the process that it started, and fails where that has ended by then.
+  const auto now = find(name);
+  const bool ran = now && !runs(*now) && now->error.empty() && now->started &&
+                   (!there.started || *there.started < *now->started);
+  return ran ? Status() : started;
 }
 
 Result<bool> Containers::stop(const converge::UnitName& name, os::Milliseconds grace) {

@@ -9,7 +9,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, DriverTest, testing::Values("fake", "podman"),
                          [](const auto& one) { return std::string(one.param); });
 
 TEST_P(DriverTest, AUnitIsMadeStartedStoppedAndRemoved) {
-  const UnitSpec spec = unit({"forever"});
+  const UnitSpec spec = unit({"say", "1"});
   EXPECT_TRUE(test::must(driver_->list()).empty());
   test::must(driver_->create(spec));
   Found one = found(spec);
@@ -23,6 +23,11 @@ TEST_P(DriverTest, AUnitIsMadeStartedStoppedAndRemoved) {
   EXPECT_TRUE(one.started);
   EXPECT_FALSE(one.exit_code);
 
+  // Once it has said something it listens to signals.
+  for (const os::Deadline deadline(kPatience);
+       test::must(driver_->logs(spec.name, {}, 1)).lines.empty() && !deadline.passed();) {
+    ::poll(nullptr, 0, 5);
+  }
   EXPECT_FALSE(test::must(driver_->stop(spec.name, Milliseconds{5000})));
   one = found(spec);
   EXPECT_EQ(one.state, UnitState::Exited);

@@ -92,6 +92,7 @@ case $verb in
   exit) exit "$1" ;;
   deaf) trap '' TERM; while :; do /bin/busybox sleep 1000; done ;;
   say)
+    trap 'exit 0' TERM
     n=0
     while [ $n -lt "$1" ]; do n=$((n + 1)); echo "line $n"; done
     forever ;;
