@@ -3,9 +3,32 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+
+#include "os/dial.h"
 
 namespace mesh::registry {
 namespace {
+
+constexpr os::Milliseconds kListensWithin{2'000};
+constexpr int kHttpsPort = 443;
+
+/// Whether somebody takes connections at `HOST[:PORT]`.
+bool listens(const std::string& domain) {
+  const auto endpoint = oci::endpoint_of(domain);
+  const std::string place = endpoint.substr(0, endpoint.find('/'));
+  const auto colon = place.rfind(':');
+  const bool has_port = colon != std::string::npos && place.find(']', colon) == std::string::npos;
+  auto host = place.substr(0, has_port ? colon : place.size());
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  int port = kHttpsPort;
+  if (has_port) {
+    std::from_chars(place.data() + colon + 1, place.data() + place.size(), port);
+  }
+  return os::dial(host, port, os::Deadline(kListensWithin)).has_value();
+}
 
 constexpr std::size_t kImagesAtOnce = 6;
 // What was finished is written down at least this often: a commit waits for the disk.
@@ -119,7 +142,9 @@ Error Mirror::Engine::about_own(Error error) const {
 Status Mirror::Engine::reach_own() {
   MESH_TRY(const auto turn, turns_.take("reach"));
   if (!reached_) {
-    Status status = own_.reach();
+    // A connection is enough, and costs no request. Where there is none a proxy may still lead
+    // there.
+    Status status = listens(own_.domain()) ? Status() : own_.reach();
     reached_ = status ? status
                       : Status(within("asking the mesh's registry whether it answers",
                                       about_own(std::move(status).error())));
